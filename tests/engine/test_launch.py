@@ -9,9 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.patience import PATIENCE_S
 from tui.engine.process.launch import create_run, launch
+from tui.engine.safety.preview import connections_of
 from tui.journal.alive import is_running
 from tui.journal.plan_file import load_plan
 from tui.model.address import HostAddress
@@ -52,7 +54,21 @@ def test_run_directory_is_private_and_holds_the_plan(tmp_path: Path) -> None:
     run_dir = create_run(PLAN, tmp_path / "data" / "runs")
     assert run_dir.stat().st_mode & 0o777 == 0o700
     assert (run_dir / "plan.json").stat().st_mode & 0o777 == 0o600
-    assert load_plan(run_dir) == PLAN
+    assert load_plan(run_dir) == replace(PLAN, launched_in=str(Path.cwd()))
+
+
+def test_relative_keys_are_looked_for_where_the_run_was_launched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine stands in the directory of the run, `clean` and `recover` anywhere."""
+    config = tmp_path / "config"
+    config.write_text("IdentityFile ./key\n")
+    plan = replace(PLAN, hosts=[HostAddress(name="h1", ssh_config=str(config))])
+    monkeypatch.chdir(tmp_path)
+    made = load_plan(create_run(plan, tmp_path / "runs"))
+    monkeypatch.chdir("/")
+    connections = connections_of(made, tmp_path / "pins")
+    assert connections.resolve(made.hosts[0]).identities == (str(tmp_path / "key"),)
 
 
 def test_place_where_no_run_can_be_made_is_named(tmp_path: Path) -> None:

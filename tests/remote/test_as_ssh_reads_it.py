@@ -32,7 +32,7 @@ LISTS = ("identityfile", "certificatefile")
 PATHS = ("userknownhostsfile", "globalknownhostsfile")
 WORDS = tuple(name for name, option in OPTIONS.items() if option.fate == HONOURED and name not in (*LISTS, *PATHS))
 NOT_PRINTED = ("refuseconnection", "revokedhostkeys", "casignaturealgorithms", "hostname", "port", "user", "proxyjump")
-EXPANDED_BY_SSH = ("ciphers", "macs", "kexalgorithms", "hostkeyalgorithms")
+EXPANDED_BY_SSH = ("ciphers", "macs", "kexalgorithms", "hostkeyalgorithms", "pubkeyacceptedalgorithms")
 TRUE = {"true": "yes", "false": "no"}
 
 pytestmark = pytest.mark.skipif(SSH is None, reason="no ssh")

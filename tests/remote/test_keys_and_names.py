@@ -140,6 +140,41 @@ async def test_user_certificate_is_offered(certified: Certified) -> None:
     assert (await refusal(with_key)).code == "auth-failed"
 
 
+async def test_only_keys_that_the_configuration_accepts_are_offered(certified: Certified) -> None:
+    key = asyncssh.generate_private_key("ssh-ed25519")
+    path = certified.root / "user"
+    path.write_bytes(key.export_private_key())
+    path.chmod(0o600)
+    made = AUTHORITY.generate_user_certificate(key, "me", principals=[certified.lab.user])
+    (certified.root / "user-cert.pub").write_bytes(made.export_certificate())
+    known = [certified.lab.hosts[0].known_hosts_line.strip()]
+
+    async def tried(algorithms: str) -> str:
+        address = certified.address(known, f"PubkeyAcceptedAlgorithms {algorithms}", "IdentitiesOnly yes")
+        named = HostAddress(name="h1", ssh_config=address.ssh_config, identity=str(path))
+        try:
+            await connects(named)
+        except HostError as error:
+            return error.message
+        return "connected"
+
+    assert await tried("ssh-ed25519-cert-v01@openssh.com") == "connected"
+    before = certified.lab.hosts[0].log.count("Failed publickey")
+    assert "PubkeyAcceptedAlgorithms" in await tried("ecdsa-*")
+    assert certified.lab.hosts[0].log.count("Failed publickey") == before  # nothing was offered
+    assert "PubkeyAcceptedAlgorithms" in await tried("ssh-ed25519")  # the plain key, which is not authorized
+    assert certified.lab.hosts[0].log.count("Failed publickey") == before + 1
+
+
+async def test_signatures_of_authorities_that_the_configuration_does_not_name_are_refused(certified: Certified) -> None:
+    known = [f"@cert-authority {certified.place} {public(AUTHORITY)}"]
+    assert await connects(certified.address(known, "CASignatureAlgorithms ssh-ed25519"))
+    error = await refusal(certified.address(known, "CASignatureAlgorithms ecdsa-sha2-nistp256"))
+    assert error.code == "host-key-unknown"
+    plain = [certified.lab.hosts[0].known_hosts_line.strip()]
+    assert await connects(certified.address(plain, "CASignatureAlgorithms ecdsa-sha2-nistp256"))  # keys of users go on
+
+
 async def test_key_that_only_an_agent_has_is_offered_by_its_public_half(
     certified: Certified, monkeypatch: pytest.MonkeyPatch
 ) -> None:

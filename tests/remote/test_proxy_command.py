@@ -53,13 +53,13 @@ def children(mark: Path) -> list[int]:
     return found
 
 
-async def kernel(address: HostAddress, **options: float) -> str:
+async def kernel(address: HostAddress, **options: float | Path) -> str:
     async with Connections(**options) as connections:  # type: ignore[arg-type]
         transport = await connections.connect(address)
         return str((await Agent(transport, "check").probe()).values["kernel"])
 
 
-async def refusal(address: HostAddress, **options: float) -> HostError:
+async def refusal(address: HostAddress, **options: float | Path) -> HostError:
     with pytest.raises(HostError) as caught:
         await kernel(address, **options)
     assert caught.value.message.isprintable()
@@ -92,6 +92,15 @@ def listening(lab: SshdLab) -> list[int]:
     """The sshd of h1 that is no proxy command."""
     process = lab.host("h1").process
     return [process.pid] if process else []
+
+
+async def test_relative_command_runs_where_the_run_was_launched(lab: SshdLab, tmp_path: Path, inetd: str) -> None:
+    script = tmp_path / "jump"
+    script.write_text(f"#!/bin/sh\nexec {inetd}\n")
+    script.chmod(0o700)
+    address = host(lab, tmp_path, "./jump")
+    assert (await kernel(address, directory=tmp_path)).startswith("Linux ")
+    assert "jump" in (await refusal(address, directory=tmp_path / "gone")).message
 
 
 async def test_host_keys_are_collected_and_compared_over_it(lab: SshdLab, tmp_path: Path, inetd: str) -> None:

@@ -110,6 +110,8 @@ def test_refused_option_of_another_host_does_no_harm(tmp_path: Path) -> None:
         ('Match exec "exit %q"', "%q"),
         ("RefuseConnection closed", "closed"),
         ("KexAlgorithms no-such-kex", "no-such-kex"),
+        ("PubkeyAcceptedAlgorithms no-such-key", "no-such-key"),
+        ("CASignatureAlgorithms no-such-key", "no-such-key"),
         ("PreferredAuthentications gssapi-with-mic", "publickey"),
         ("Include ~no-such-user/x", "home directory"),
     ],
@@ -165,6 +167,49 @@ def test_algorithms_that_asyncssh_does_not_have_are_left_out(tmp_path: Path) -> 
     assert found["encryption_algs"] == "aes*-ctr" and found["kex_algs"] == "curve25519-sha256"
 
 
+@pytest.mark.parametrize(
+    ("asked", "offered", "not_offered"),
+    [
+        ("ssh-ed25519*", "ssh-ed25519-cert-v01@openssh.com", "rsa-sha2-512"),
+        ("-ssh-rsa,ssh-dss*", "rsa-sha2-512", "ssh-rsa"),
+        ("rsa-sha2-512-cert-v01@openssh.com", "rsa-sha2-512-cert-v01@openssh.com", "rsa-sha2-512"),
+        ("no-such-one,ecdsa-sha2-nistp256", "ecdsa-sha2-nistp256", "ssh-ed25519"),
+    ],
+)
+def test_keys_are_offered_by_the_algorithms_that_the_configuration_names(
+    tmp_path: Path, asked: str, offered: str, not_offered: str
+) -> None:
+    found = read(tmp_path / "config", f"PubkeyAcceptedAlgorithms {asked}")
+    assert offered in found.key_algorithms and not_offered not in found.key_algorithms
+    signs = found.algorithm_options["signature_algs"].split(",")
+    assert offered.replace("-cert-v01@openssh.com", "") in signs and "-cert-" not in ",".join(signs)
+
+
+def test_an_algorithm_that_is_added_takes_none_away(tmp_path: Path) -> None:
+    found = read(tmp_path / "config", "PubkeyAcceptedAlgorithms +ssh-rsa").key_algorithms
+    assert {"ssh-rsa", "ssh-ed25519", "rsa-sha2-512"} <= set(found)
+
+
+def test_relative_files_are_where_the_run_was_launched(tmp_path: Path) -> None:
+    (tmp_path / "known").write_text("")
+    (tmp_path / "ours").write_text("")
+    lines: tuple[str, ...] = (
+        "IdentityFile k",
+        "CertificateFile c",
+        "IdentityAgent a",
+        "RevokedHostKeys r",
+        "ProxyCommand ./jump %h",
+    )
+    lines += ("UserKnownHostsFile known", "GlobalKnownHostsFile ours", "Match exec 'test -e known'", "Port 2022")
+    (tmp_path / "config").write_text("".join(f"{line}\n" for line in lines))
+    found = resolve(HostAddress(name="h1"), tmp_path / "config", (), directory=tmp_path)
+    named = (*found.identities, *found.certificates, found.agent, *found.revoked, *found.known_hosts)
+    assert named == tuple(str(tmp_path / name) for name in ("k", "c", "a", "r", "known", "ours"))
+    assert (found.port, found.directory) == (2022, tmp_path)
+    by_inventory = resolve(HostAddress(name="h1", identity="k"), tmp_path / "config", (), directory=tmp_path)
+    assert by_inventory.identities == (str(tmp_path / "k"),)
+
+
 def test_command_of_match_runs_once_for_all_hosts(tmp_path: Path) -> None:
     path, log = tmp_path / "config", tmp_path / "log"
     path.write_text(f'Match exec "echo ran >>{log}"\n  Port 2022\n')
@@ -200,7 +245,7 @@ def test_without_a_named_file_the_users_and_the_systems_are_read(
             path.chmod(0o600)
     found = {name: resolve(HostAddress(name=name), None, ()) for name in ("h1", "h2")}
     assert (found["h1"].port, found["h2"].port) == (2022, 2023)
-    assert found["h1"].identities == (".ssh", "etc")
+    assert found["h1"].identities == tuple(str(Path.cwd() / name) for name in (".ssh", "etc"))
 
 
 @pytest.mark.parametrize(

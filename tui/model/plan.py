@@ -288,6 +288,7 @@ class Plan(Struct, omit_defaults=True):
     tags: dict[str, str] = field(default_factory=dict)
     proves: Proof | None = None  # a counter-experiment: about which run, and what it is to show
     search: Search | None = None  # its steps are points that are decided while it runs
+    launched_in: str | None = None  # the directory: relative names in the SSH configuration and inventory are there
     schema: str = PLAN_SCHEMA
 
     @property

@@ -52,12 +52,14 @@ class Connections:
 
     `handshakes`: the most that are under way at a time, in all and at one server. `asker` is asked for passwords,
     passphrases and codes; without one, or after `stop_asking`, a host that wants what is not known is an error.
+    `directory`: where relative names in the SSH configuration are, None for that of this process.
     """
 
     def __init__(
         self,
         *,
         ssh_config: Path | None = None,
+        directory: Path | None = None,
         known_hosts: Sequence[Path] = (),
         handshakes: int = 32,
         connect_timeout_s: float = 10.0,
@@ -66,6 +68,7 @@ class Connections:
         asker: Asker | None = None,
     ) -> None:
         self.ssh_config = ssh_config
+        self.directory = directory
         self.pins = known_hosts
         self.handshakes = handshakes
         self.connect_timeout_s = connect_timeout_s
@@ -165,7 +168,7 @@ class Connections:
 
         self._files = self._files or ConfigFiles()
         own = Path(address.ssh_config) if address.ssh_config else None
-        return resolve(address, own or self.ssh_config, self.pins, self._files)
+        return resolve(address, own or self.ssh_config, self.pins, self._files, self.directory)
 
     async def tunnel(self, target: Resolved, above: tuple[str, ...] = ()) -> asyncssh.SSHClientConnection | None:
         """Return the connection to a target's last bastion, shared by all who need it; None without bastion."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from msgspec import Struct
 
 from tui.remote.ssh_library import SSHAgentKeyPair, asyncssh
 
 ClientKey = asyncssh.SSHKey | tuple[asyncssh.SSHKey, asyncssh.SSHCertificate]
+Key = TypeVar("Key", bound="asyncssh.SSHKey | asyncssh.SSHKeyPair")
 RSA_SIGNATURES = (b"rsa-sha2-256", b"rsa-sha2-512", b"ssh-rsa")
 
 
@@ -98,6 +100,16 @@ def locked_pairs(locked: LockedKey, certificates: Sequence[asyncssh.SSHCertifica
         return []
     fitting = [c for c in (locked.certificate, *certificates) if c and c.key.public_data == public.public_data]
     return [LockedKeyPair(locked, public, certificate) for certificate in (*fitting, None)]
+
+
+def accepted(keys: Sequence[Key], algorithms: Sequence[str]) -> list[Key]:
+    """Return the keys that sign by one of these algorithms, as ssh_config names them; without any all keys."""
+    wanted = {name.encode() for name in algorithms}
+    return [key for key in keys if not wanted or not wanted.isdisjoint(_names_of(key))]
+
+
+def _names_of(key: asyncssh.SSHKey | asyncssh.SSHKeyPair) -> Sequence[bytes]:
+    return key.sig_algorithms if isinstance(key, asyncssh.SSHKey) else key.host_key_algorithms
 
 
 def with_certificates(

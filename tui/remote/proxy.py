@@ -13,6 +13,8 @@ from tui.remote.answers import quoted
 from tui.remote.transport import BusyError, DeniedError, HostError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tui.remote.sshconfig import Resolved
 
 Tunnel = Any  # what asyncssh takes as one: it has create_connection
@@ -23,9 +25,11 @@ STDERR_S = 0.2  # to read the rest of it after the exit
 CLOSE_TIMEOUT_S = 3.0
 NOT_FOUND = (126, 127)  # a shell's words for a command that cannot be run: another try is of no use
 # The watcher waits for the end of a pipe that only we hold, so a kill -9 of us ends the command too, and all of its
-# group: what `exec` leaves of a pipeline are several processes. $1: that pipe, $2: the user's shell, $3: the command.
+# group: what `exec` leaves of a pipeline are several processes. $1: that pipe, $2: the user's shell, $3: the command,
+# $4: where it runs, if that is still there.
 WATCHED = """
 { trap '' HUP; read -r _; kill -HUP -$$; sleep 1; kill -KILL -$$; } <"/proc/self/fd/$1" >/dev/null 2>&1 &
+cd "$4" 2>/dev/null
 exec "$2" -c "$3"
 """
 
@@ -33,8 +37,9 @@ exec "$2" -c "$3"
 class ProxyCommand(asyncio.SubprocessProtocol):
     """One process that carries a connection. It is a tunnel to asyncssh, and the transport of its connection."""
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, command: str, directory: Path | None = None) -> None:
         self.command = command
+        self.directory = directory
         self.connection: Any = None
         self._make: Callable[[], Any] | None = None
         self._transport: asyncio.SubprocessTransport | None = None
@@ -50,7 +55,8 @@ class ProxyCommand(asyncio.SubprocessProtocol):
         self._make = factory
         shell = os.environ.get("SHELL") or "/bin/sh"
         heard, self._life = os.pipe()
-        words = ("/bin/sh", "-c", WATCHED, "sh", str(heard), shell, f"exec {self.command}")
+        place = str(self.directory or ".")
+        words = ("/bin/sh", "-c", WATCHED, "sh", str(heard), shell, f"exec {self.command}", place)
         try:
             loop = asyncio.get_running_loop()
             await loop.subprocess_exec(lambda: self, *words, pass_fds=(heard,), start_new_session=True)
@@ -155,7 +161,7 @@ async def way_to(target: Resolved, tunnel: Tunnel | None) -> AsyncIterator[Tunne
     if tunnel is not None or target.proxy_command is None:
         yield tunnel
         return
-    proxy = ProxyCommand(target.proxy_command)
+    proxy = ProxyCommand(target.proxy_command, target.directory)
     try:
         yield proxy
     except HostError as error:

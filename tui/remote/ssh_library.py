@@ -54,6 +54,7 @@ ALGORITHMS: dict[str, Callable[[], Sequence[bytes]]] = {
     "macs": get_mac_algs,
     "hostkeyalgorithms": lambda: [*get_certificate_algs(), *get_public_key_algs()],
     "casignaturealgorithms": get_public_key_algs,
+    "pubkeyacceptedalgorithms": lambda: [*get_certificate_algs(), *get_public_key_algs()],
 }
 
 __all__ = ["ALGORITHMS", "SSHAgentKeyPair", "asyncssh"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Protocol
 
 from tui.model.problem import did_you_mean
@@ -16,6 +18,8 @@ from tui.remote.sshfile import Line
 ALONE = ("all", "canonical", "final")  # criteria without an argument
 VERSION = "OpenSSH_10.0"  # what `Match version` is compared with: whose options these are
 EXEC_TIMEOUT_S = 10.0
+ENTER = 'cd "$1" 2>/dev/null; shift; exec "$@"'
+NOT_FOUND = 127  # a shell's word for a command that is not there
 WITH_ARGUMENT = ("host", "originalhost", "user", "localuser", "tagged", "version", "sessiontype", "command", "exec")
 
 
@@ -108,16 +112,18 @@ def _holds(name: str, argument: str, about: About) -> bool:
     return list_holds(subject, argument, lower=name in ("host", "originalhost"))
 
 
-def run_in_shell(command: str) -> bool:
-    """Return whether a command ends with 0 in the user's shell, without input and output. Raises ValueError."""
+def run_in_shell(command: str, directory: Path | None = None) -> bool:
+    """Return whether a command ends with 0 in the user's shell, without input and output. Raises ValueError.
+
+    It is run in `directory` where that is there, else where this process is.
+    """
     shell = os.environ.get("SHELL") or "/bin/sh"
     null = subprocess.DEVNULL
+    words = ["/bin/sh", "-c", ENTER, "sh", str(directory or "."), shell, "-c", command]
     try:
-        done = subprocess.run(
-            [shell, "-c", command], stdin=null, stdout=null, stderr=null, timeout=EXEC_TIMEOUT_S, check=False
-        )
+        done = subprocess.run(words, stdin=null, stdout=null, stderr=null, timeout=EXEC_TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired:
         raise ValueError(f"{command!r} did not end within {EXEC_TIMEOUT_S:g} s") from None
-    except OSError as error:
-        raise ValueError(f"{shell}: {error.strerror}") from None
+    if done.returncode == NOT_FOUND and shutil.which(shell) is None:
+        raise ValueError(f"{shell}: there is no such shell")
     return done.returncode == 0

@@ -81,6 +81,7 @@ _ROWS: list[Option] = [
     _honoured("PreferredAuthentications", "word", "of publickey, keyboard-interactive and password"),
     _honoured("ProxyCommand", "command", "run by $SHELL with `exec`, as ssh does"),
     _honoured("ProxyJump", "command", "each bastion is connected to once for all hosts behind it"),
+    _honoured("PubkeyAcceptedAlgorithms", "word", "algorithms that asyncssh has"),
     _honoured("PubkeyAuthentication", "state", choices=(*_YES_NO, "unbound", "host-bound")),
     _honoured("RefuseConnection", "word"),
     _honoured("RevokedHostKeys", "words", "files of public keys; a KRL is refused"),
@@ -117,7 +118,6 @@ _ROWS: list[Option] = [
         "word",
         harmless=("none", "internal"),
     ),
-    Option("PubkeyAcceptedAlgorithms", TOLD, "a key signs with every algorithm that asyncssh has", "word", harmless=()),
     *_ignored(
         _SESSION,
         *(

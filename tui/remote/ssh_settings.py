@@ -38,10 +38,16 @@ class Source:
 
 
 class Settings:
-    """The values of one host. `given`: what is known without a file, such as user and port; it comes first."""
+    """The values of one host. `given`: what is known without a file, such as user and port; it comes first.
 
-    def __init__(self, host: str, files: ConfigFiles, given: Mapping[str, Value]) -> None:
+    `directory`: where relative names of files and commands are, None for that of this process.
+    """
+
+    def __init__(
+        self, host: str, files: ConfigFiles, given: Mapping[str, Value], directory: Path | None = None
+    ) -> None:
         self.original = host
+        self.directory = directory
         self.local_user = local_user()
         self.final = False
         self._files = files
@@ -148,6 +154,14 @@ class Settings:
         home = str(from_home(text)) if text.startswith("~") else text
         return self._expanded(name, home, self.tokens(), os.environ)
 
+    def file(self, name: str, text: str) -> str:
+        """Return the absolute path of a file that an option names. Raises ConfigError."""
+        return self.absolute(self.path(name, text))
+
+    def absolute(self, path: str) -> str:
+        """Return a path with ~ replaced, relative ones below `directory`; asyncssh is given none with ~."""
+        return str(Path(self.directory or "", from_home(path)).absolute())
+
     def command(self, name: str) -> str | None:
         """Return ProxyCommand or ProxyJump with its tokens replaced, None where there is none. Raises ConfigError."""
         text = self.text(name)
@@ -178,7 +192,7 @@ class Settings:
 
     def ends_well(self, command: str) -> bool:
         """Return whether a command of `Match exec` ends with 0. Raises ValueError."""
-        return self._files.ends_well(expand(command, self.tokens()), run_in_shell)
+        return self._files.ends_well(expand(command, self.tokens()), lambda text: run_in_shell(text, self.directory))
 
     # -- files
 

@@ -20,13 +20,14 @@ from msgspec import Struct
 
 from tui.model.address import HostAddress
 from tui.model.paths import from_home
-from tui.remote.algorithms import algorithms_of
+from tui.remote.algorithms import algorithms_of, left_of
 from tui.remote.answers import quoted
 from tui.remote.keys import (
     AgentKeyPair,
     ClientKey,
     LockedKey,
     LockedKeyPair,
+    accepted,
     load_key,
     locked_pairs,
     public_half,
@@ -75,6 +76,9 @@ class Resolved(Struct, frozen=True):
     connect_timeout_s: float | None = None
     told_at_log_in: tuple[str, ...] = ()  # options that benchtui leaves out, for the message of a failure
     told_at_host_key: tuple[str, ...] = ()
+    key_algorithms: tuple[str, ...] = ()  # of the keys that are offered; none: of all
+    authority_algorithms: tuple[str, ...] = ()  # that sign the certificates of hosts; none: all
+    directory: Path | None = None  # where ProxyCommand is run; None: where this process is
 
     @property
     def known_name(self) -> str:
@@ -107,25 +111,32 @@ def sources_of(config_path: Path | None) -> list[Source]:
 
 
 def resolve(
-    address: HostAddress, config_path: Path | None, pins: Sequence[Path], files: ConfigFiles | None = None
+    address: HostAddress,
+    config_path: Path | None,
+    pins: Sequence[Path],
+    files: ConfigFiles | None = None,
+    directory: Path | None = None,
 ) -> Resolved:
     """Return how to connect to a host: explicit values first, then the configuration, then SSH's defaults.
 
-    Without a path, the user's and the system's files are read, as ssh does. Raises HostError for what cannot be used.
+    Without a path, the user's and the system's files are read, as ssh does. Relative names in them are below
+    `directory`, without one where this process is. Raises HostError for what cannot be used.
     """
     sources = sources_of(config_path)
     try:
-        settings = read_settings(address, sources, files or ConfigFiles())
+        settings = read_settings(address, sources, files or ConfigFiles(), directory)
         return resolved(address, settings, config_path, pins)
     except (ValueError, OSError, RuntimeError) as error:  # ~ of nobody
         where = " " + ", ".join(str(source.path) for source in sources) if isinstance(error, OSError) else ""
         raise HostError("config", address.name, quoted(f"SSH configuration{where}: {error}", 500)) from error
 
 
-def read_settings(address: HostAddress, sources: Sequence[Source], files: ConfigFiles) -> Settings:
+def read_settings(
+    address: HostAddress, sources: Sequence[Source], files: ConfigFiles, directory: Path | None = None
+) -> Settings:
     """Return the settings of one host. Raises ValueError, OSError."""
     given = {"hostname": address.address, "port": address.port, "user": address.user}
-    settings = Settings(address.name, files, {name: value for name, value in given.items() if value})
+    settings = Settings(address.name, files, {name: value for name, value in given.items() if value}, directory)
     settings.read(sources)
     settings.expand_user()
     return settings
@@ -134,8 +145,9 @@ def read_settings(address: HostAddress, sources: Sequence[Source], files: Config
 def resolved(address: HostAddress, settings: Settings, config_path: Path | None, pins: Sequence[Path]) -> Resolved:
     """Return how to connect to a host by its settings. Raises ConfigError."""
     known = settings.words("userknownhostsfile")
-    own = [settings.path("userknownhostsfile", path) for path in (USER_KNOWN_HOSTS if known is None else known)]
+    own = [settings.file("userknownhostsfile", path) for path in (USER_KNOWN_HOSTS if known is None else known)]
     common = settings.words("globalknownhostsfile")
+    everybodys = map(settings.absolute, GLOBAL_KNOWN_HOSTS if common is None else common)
     return Resolved(
         name=address.name,
         host=settings.hostname,
@@ -145,20 +157,30 @@ def resolved(address: HostAddress, settings: Settings, config_path: Path | None,
         certificates=paths_of(settings, "certificatefile") or (),
         identities_only=settings.text("identitiesonly") == "yes",
         agent=agent_path(settings),
-        known_hosts=existing([*own, *(GLOBAL_KNOWN_HOSTS if common is None else common), *map(str, pins)]),
+        known_hosts=existing([*own, *everybodys, *map(str, pins)]),
         host_key_alias=settings.text("hostkeyalias") or None,
         jumps=jumps_of(settings),
         proxy_command=settings.command("proxycommand"),
         config=config_path,
         algorithms=tuple(algorithms_of(settings)),
         methods=methods_of(settings),
-        revoked=tuple(settings.path("revokedhostkeys", path) for path in settings.words("revokedhostkeys") or ()),
+        revoked=tuple(settings.file("revokedhostkeys", path) for path in settings.words("revokedhostkeys") or ()),
         address_family=FAMILIES[settings.text("addressfamily", "any")],
         bind_address=settings.text("bindaddress") or None,
         connect_timeout_s=settings.number("connecttimeout", 0) or None,
-        told_at_log_in=tuple(settings.told(AT_LOG_IN)),
+        told_at_log_in=(*settings.told(AT_LOG_IN), *narrowed(settings)),
         told_at_host_key=tuple(settings.told(AT_HOST_KEY)),
+        key_algorithms=left_of(settings, "pubkeyacceptedalgorithms"),
+        authority_algorithms=left_of(settings, "casignaturealgorithms"),
+        directory=settings.directory,
     )
+
+
+def narrowed(settings: Settings) -> list[str]:
+    """Return what to say of PubkeyAcceptedAlgorithms when no key was accepted: it may be why one was not offered."""
+    name = "pubkeyacceptedalgorithms"
+    place = settings.at(name)
+    return [f"keys that PubkeyAcceptedAlgorithms{place} does not name"] if left_of(settings, name) else []
 
 
 def jumps_of(settings: Settings) -> tuple[str, ...]:
@@ -183,7 +205,7 @@ def is_jump(word: str) -> bool:
 def identities_of(address: HostAddress, settings: Settings) -> tuple[str, ...]:
     """Return the key files to try: the host's own, those of the configuration, or those that SSH tries by itself."""
     if address.identity:
-        return (expanded(address.identity),)
+        return (settings.absolute(address.identity),)
     found = paths_of(settings, "identityfile")
     return default_identities() if found is None else found
 
@@ -193,7 +215,7 @@ def paths_of(settings: Settings, name: str) -> tuple[str, ...] | None:
     words = settings.words(name)
     if words is None:
         return None
-    return tuple(expanded(settings.path(name, word)) for word in words if word.lower() != "none")
+    return tuple(settings.file(name, word) for word in words if word.lower() != "none")
 
 
 def agent_path(settings: Settings) -> str | None:
@@ -205,7 +227,7 @@ def agent_path(settings: Settings) -> str | None:
         return os.environ.get("SSH_AUTH_SOCK") or None
     if configured.startswith("$") and not configured.startswith("${"):
         return os.environ.get(configured[1:]) or None
-    return expanded(settings.path("identityagent", configured))
+    return settings.file("identityagent", configured)
 
 
 def methods_of(settings: Settings) -> str:
@@ -225,14 +247,7 @@ def methods_of(settings: Settings) -> str:
 
 def existing(paths: Sequence[str]) -> tuple[str, ...]:
     """Return the files that are there, each once; asyncssh would fail on a missing one."""
-    found = dict.fromkeys(map(expanded, paths))
-    return tuple(path for path in found if Path(path).is_file())
-
-
-def expanded(path: str) -> str:
-    """Return a path of a configuration; asyncssh, which fails where ~ is of nobody, is given none with ~."""
-    found = from_home(path)
-    return str(found.absolute() if path.startswith("~") else found)
+    return tuple(path for path in dict.fromkeys(paths) if Path(path).is_file())
 
 
 def default_identities() -> tuple[str, ...]:
@@ -252,20 +267,21 @@ class Keyring:
         self._revoked_keys: dict[str, list[asyncssh.SSHKey]] = {}
         self._agents: dict[str, AgentKeys] = {}
 
-    def client_keys(self, target: Resolved) -> tuple[list[ClientKey], list[LockedKey | str]]:
-        """Return (keys, why the others cannot be used)."""
+    def client_keys(self, target: Resolved) -> tuple[list[asyncssh.SSHKeyPair], list[LockedKey | str]]:
+        """Return (keys and certificates in the order they are offered, why other key files cannot be used)."""
         loaded, certificates = self._identities(target)
         keys = [key for key in loaded if not isinstance(key, LockedKey | str)]
         paired = [pair for key in keys for pair in with_certificates(key, certificates)]
-        return [*paired, *keys], [why for why in loaded if isinstance(why, LockedKey | str)]
+        unusable = [why for why in loaded if isinstance(why, LockedKey | str)]
+        offered = {pair.public_data: pair for pair in asyncssh.load_keypairs([*paired, *keys])}
+        return accepted([*offered.values()], target.key_algorithms), unusable
 
     def locked(self, target: Resolved) -> tuple[list[LockedKeyPair], list[str]]:
         """Return the encrypted keys: (those that a server can be asked about, the paths of the others)."""
         loaded, certificates = self._identities(target)
         keys = [key for key in loaded if isinstance(key, LockedKey)]
-        return [pair for key in keys for pair in locked_pairs(key, certificates)], [
-            key.path for key in keys if key.public is None
-        ]
+        pairs = [pair for key in keys for pair in locked_pairs(key, certificates)]
+        return accepted(pairs, target.key_algorithms), [key.path for key in keys if key.public is None]
 
     def unlock(self, path: str, passphrase: str) -> bool:
         """Decrypt a key file for all hosts; False when it is another passphrase."""
@@ -304,7 +320,8 @@ class Keyring:
     def trusted(self, target: Resolved) -> KnownKeys:
         """Return what is on file for a target. A hashed file costs milliseconds a host: call this off the loop."""
         kept = entries_of(target, self.known_hosts(target))
-        return (*kept[:2], [*kept[2], *self._revoked(target)], *kept[3:])
+        authorities = accepted(kept[1], target.authority_algorithms)
+        return (kept[0], authorities, [*kept[2], *self._revoked(target)], *kept[3:])
 
     def _revoked(self, target: Resolved) -> list[asyncssh.SSHKey]:
         with self._lock:
@@ -357,7 +374,8 @@ class AgentKeys:
         if target.identities_only:
             wanted = {key.public_data for path in target.identities if (key := public_half(path)) is not None}
             keys = [key for key in keys if key.public_data in wanted]
-        return [made for key in keys for made in with_agent_certificates(key, certificates)]
+        made = [each for key in keys for each in with_agent_certificates(key, certificates)]
+        return accepted(made, target.key_algorithms)
 
     def close(self) -> None:
         """Close the connection to the agent."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.engine.planning.attest import signed
 from tui.journal.identity import announce, owner
@@ -46,7 +47,7 @@ class Launched(Struct, frozen=True):
 def create_run(plan: Plan, runs: Path) -> Path:
     """Create the directory of a new run with its plan in it, private to the user, and return it."""
     try:
-        data = plan_bytes(signed(plan, owner(), _utc_now()))
+        data = plan_bytes(replace(signed(plan, owner(), _utc_now()), launched_in=working_directory()))
         runs.mkdir(parents=True, exist_ok=True, mode=0o700)
         check_room(runs)
         run_dir = runs / new_run_id(plan.profile.tag)
@@ -56,6 +57,14 @@ def create_run(plan: Plan, runs: Path) -> Path:
     except OSError as error:
         raise BenchtuiError(f"cannot create a run under {runs}: {error.strerror}") from error
     return run_dir
+
+
+def working_directory() -> str | None:
+    """Return the directory that this process stands in; None when it was removed."""
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:
+        return None
 
 
 def plan_bytes(plan: Plan) -> bytes:

@@ -20,16 +20,17 @@ from tui.engine.running.load import stop_host
 from tui.engine.running.run import execute, open_run
 from tui.engine.running.secrets import secrets_of
 from tui.engine.safety.logout import forwarded_agent
+from tui.engine.safety.preview import connections_of
 from tui.journal.identity import sole_engine
 from tui.journal.plan_file import load_plan
 from tui.model.event import Message, Note, RunEnded, RunStateName
 from tui.model.paths import Paths
 from tui.model.plan import Plan
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE, SUMMARY_FILE
-from tui.remote.connections import Connections
 
 if TYPE_CHECKING:
     from tui.engine.recovery.history import History  # a run that begins has none
+    from tui.remote.connections import Connections
 
 
 def run_engine(run_dir: Path, mode: EngineMode = "start", *, ask: bool = False) -> RunEnded:
@@ -57,9 +58,7 @@ def _history(run_dir: Path) -> History:
 async def _serve(
     run_dir: Path, plan: Plan, history: History | None, mode: EngineMode, asker: EngineAsker | None
 ) -> RunEnded:
-    config = next((Path(host.ssh_config) for host in plan.hosts if host.ssh_config), None)
-    pins = Paths.from_environ(os.environ).known_hosts
-    async with Connections(ssh_config=config, known_hosts=[pins], asker=asker) as connections:
+    async with connections_of(plan, Paths.from_environ(os.environ).known_hosts, asker) as connections:
         ctx = open_run(run_dir, plan, connections, history)
         ctx.journal.on_failure = partial(end_in_order, ctx)
         connections.remark = partial(remark, ctx)

@@ -87,8 +87,9 @@ def connections_of(plan: Plan, pins: Path, asker: Asker | None = None) -> Connec
     """Return connections as the engine of a plan makes them. `pins`: known_hosts file of ``hosts trust``."""
     from tui.remote.connections import Connections
 
-    config = next((host.ssh_config for host in plan.hosts if host.ssh_config), None)
-    return Connections(ssh_config=Path(config) if config else None, known_hosts=[pins], asker=asker)
+    config = next((Path(host.ssh_config) for host in plan.hosts if host.ssh_config), None)
+    directory = Path(plan.launched_in) if plan.launched_in else None
+    return Connections(ssh_config=config, directory=directory, known_hosts=[pins], asker=asker)
 
 
 def overwrites(plan: Plan) -> bool:
