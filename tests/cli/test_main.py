@@ -11,7 +11,8 @@ import pytest
 
 import tui
 from tests.patience import PATIENCE_S
-from tui.cli.main import HIDDEN, VERBS, main, take_any_text
+from tui.cli.main import HIDDEN, VERBS, main
+from tui.cli.output import WIDEST, columns, guard
 
 
 def start(*arguments: str, home: Path, **options: int) -> subprocess.Popen[bytes]:
@@ -133,10 +134,32 @@ def test_closed_inputs_and_outputs_end_no_verb(home: Path, arguments: str) -> No
 def test_a_letter_that_the_terminal_does_not_have_ends_no_verb(errors: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding="ascii", errors=errors))
-    take_any_text()
+    guard()
     print("±1 % caf\udce9")
     sys.stdout.flush()
     assert shown.getvalue() == b"?1 % caf?\n"
+
+
+def test_the_standard_outputs_pass_colours_and_nothing_else_that_controls_a_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding="utf-8"))
+    guard()
+    print("\r\x1b[K\x1b[32mok\x1b[0m\tü\x1b]0;N\x07\x9b1m\u202e\x1b[2J\r", flush=True)
+    assert shown.getvalue().decode() == "\r\x1b[K\x1b[32mok\x1b[0m\tü ]0;N  1m  [2J \n"
+
+
+def test_a_path_that_no_reader_saw_controls_no_terminal(tmp_path: Path) -> None:
+    running = start("config", "path", home=tmp_path / "\x1b]0;N\x07")
+    out, _ = running.communicate(timeout=PATIENCE_S)
+    assert out == f"{tmp_path}/ ]0;N /config.yaml\n".encode()
+
+
+@pytest.mark.parametrize("wide", ["100000000", "-1", "wide"])
+def test_columns_that_no_terminal_has_cost_no_memory(wide: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", wide)
+    assert 0 < columns() <= WIDEST
 
 
 def test_words_that_are_no_text_are_named_and_leave_no_run(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,6 +43,8 @@ ECHOED = [
     ["runs", "show", NASTY],
     ["runs", "show", f"./{NASTY}"],
     ["runs", "list", f"since:{NASTY}"],
+    ["runs", "list", NASTY],
+    ["runs", "list", f"host:{NASTY}"],
     ["runs", "list", "--sort", NASTY],
     ["runs", "list", "--limit", NASTY],
     ["runs", "list", "--shared", NASTY],
@@ -84,6 +86,22 @@ ECHOED = [
 @pytest.mark.usefixtures("home")
 def test_an_error_repeats_what_was_typed_as_printable_text(words: list[str]) -> None:
     assert_printable(said(words))
+
+
+@pytest.mark.parametrize("verb", [["config"], ["config", "get", "theme"], ["config", "--json"], ["doctor"]])
+def test_variables_of_the_environment_are_repeated_printably(
+    verb: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCHTUI_THEME", NASTY)
+    monkeypatch.setenv("BENCHTUI_HOME", str(tmp_path / NASTY))
+    assert_printable(said(verb))
+
+
+def test_the_name_of_a_packed_run_is_repeated_printably(home: Path) -> None:
+    packed = home / NASTY
+    packed.parent.mkdir(parents=True, exist_ok=True)
+    packed.write_text("no pack")
+    assert_printable(said(["runs", "verify", str(packed)]))
 
 
 def refused(call: Callable[[], object]) -> Iterator[str]:

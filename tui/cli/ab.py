@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from tui.cli import run
 from tui.cli.agree import agreed
-from tui.cli.common import pairs, paths, run_store, say, text_width
+from tui.cli.common import pairs, paths, run_store, say
+from tui.cli.output import text_width
 from tui.cli.watching import INTERRUPTED, followed
 from tui.metrics import units
 from tui.model.names import AB_SIDE_TAG, AB_TAG

@@ -137,13 +137,6 @@ def check_file(path: Path, option: str, what: str) -> None:
         raise UsageError(f"{option} {path}: cannot be read: {error.strerror}") from error
 
 
-def text_width() -> int | None:
-    """Return the columns that text on standard output may take: of a terminal 80 or more, of a pipe any number."""
-    import shutil
-
-    return max(80, shutil.get_terminal_size((80, 24)).columns) if sys.stdout.isatty() else None
-
-
 def open_editor(path: Path) -> None:
     """Run the user's editor on a file. Raises UsageError when it cannot be run."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.common import paths, run_store, say, text_width
+from tui.cli.common import paths, run_store, say
+from tui.cli.output import columns, text_width, wants_colour
 from tui.cli.sides import ACROSS_HELP, SIDE_HELP
 from tui.cli.sides import side_of as directories_of
 from tui.model.problem import BenchtuiError, NotComparableError, UsageError
@@ -118,8 +117,8 @@ def show_charts(found: Comparison) -> None:
     from tui.text.line import plain_lines
     from tui.text.plot import coloured
 
-    color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    for lines in charts(found, shutil.get_terminal_size((80, 24)).columns, coloured=color):
+    color = wants_colour()
+    for lines in charts(found, columns(), coloured=color):
         print("\n" + (coloured(lines) if color else "\n".join(plain_lines(lines))))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tui.cli.common import add_json, paths_without_settings, report, say
+from tui.model.plain import printable
 from tui.model.problem import UsageError
 from tui.model.settings import KEYS, NAMES, Key, Settings, key_named
 
@@ -58,11 +59,12 @@ def show(args: argparse.Namespace, path: Path) -> None:
         print(json.dumps({key.name: plain(settings, key, os.environ)[0] for key in KEYS}, indent=2))
         return
     there = "" if path.exists() else " (not there yet: benchtui config edit makes it)"
-    print(f"{path}{there}\n")
+    print(f"{printable(str(path))}{there}\n")
     rows = [(key, *plain(settings, key, os.environ)) for key in KEYS]
-    width = max(len(worded(value)) for _, value, _ in rows)
-    for key, value, source in rows:
-        print(f"  {key.name:<10}  {worded(value):<{width}}  {source:<8}  {key.help}")
+    words = [printable(worded(value)) for _, value, _ in rows]
+    width = max(map(len, words))
+    for word, (key, _, source) in zip(words, rows, strict=True):
+        print(f"  {key.name:<10}  {word:<{width}}  {source:<8}  {key.help}")
 
 
 def get(args: argparse.Namespace, path: Path) -> None:
@@ -73,7 +75,7 @@ def get(args: argparse.Namespace, path: Path) -> None:
     if args.json:
         print(json.dumps({"key": args.name, "value": value, "source": source}))
     elif value not in (None, [], {}):
-        print(worded(value))
+        print(printable(worded(value)))
 
 
 def plain(settings: Settings, key: Key, environ: Mapping[str, str]) -> tuple[Any, str]:
@@ -84,6 +86,8 @@ def plain(settings: Settings, key: Key, environ: Mapping[str, str]) -> tuple[Any
     source = "default" if value == getattr(Settings(), key.name) else "file"
     if isinstance(value, tuple):
         return [str(each) for each in value], source
+    if isinstance(value, Mapping):
+        return dict(value), source
     return (str(value) if isinstance(value, Path) else value), source
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from tui.cli.checks import Check, Status, Surroundings, folders, machine, ssh, terminal
+from tui.cli.output import wants_colour
 from tui.metrics.units import plural
+from tui.model.plain import printable
 
 SCHEMA = "benchtui.doctor/1"
 CHECKS: tuple[Callable[[Surroundings], Check], ...] = (
@@ -62,8 +63,8 @@ def check_lines(check: Check, fancy: bool, coloured: bool) -> list[str]:
     """Return the line of one check and, when there is something to do, the line that says what."""
     word = f"{(SYMBOLS if fancy else ASCII_SYMBOLS)[check.status]} {check.status:<4}"
     word = f"\x1b[{COLOURS[check.status]}m{word}\x1b[0m" if coloured else word
-    lines = [f"{word}  {check.name:<10}  {check.message}"]
-    return [*lines, f"{'':<20}{'→' if fancy else '->'} {check.advice}"] if check.advice else lines
+    lines = [f"{word}  {check.name:<10}  {printable(check.message)}"]
+    return [*lines, f"{'':<20}{'→' if fancy else '->'} {printable(check.advice)}"] if check.advice else lines
 
 
 def summary(checks: Sequence[Check]) -> str:
@@ -83,8 +84,3 @@ def can_encode() -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
-
-
-def wants_colour() -> bool:
-    """Colours for a terminal that has them and whose user wants them."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import textwrap
 
+from tui.cli.output import columns
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.results.findings.catalogue import BY_ID, CHECKS
 from tui.results.findings.check import Check
@@ -30,7 +30,7 @@ def main(args: argparse.Namespace) -> int:
         print("\n".join(f"{check.id:<15} {check.title}" for check in CHECKS))
         print("\nbenchtui findings ID explains one")
     else:
-        print(explained(checks[0], min(shutil.get_terminal_size().columns, WIDEST)))
+        print(explained(checks[0], min(columns(), WIDEST)))
     return 0
 
 

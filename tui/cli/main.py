@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import codecs
 import errno
 import gc
 import importlib
-import io
 import os
 import sys
 from collections.abc import Sequence
@@ -15,6 +13,7 @@ from typing import Protocol
 
 import tui
 from tui.cli.arguments import Arguments
+from tui.cli.output import guard
 from tui.model.plain import printable
 from tui.model.problem import BenchtuiError, did_you_mean
 from tui.model.umask import keep_private
@@ -66,7 +65,7 @@ def entry() -> None:
     gc.set_threshold(COLLECTED_EVERY)
     keep_private()
     open_what_is_closed()
-    take_any_text()
+    guard()
     try:
         if "_ARGCOMPLETE" in os.environ:  # the shell asks what may follow: argcomplete answers and ends the process
             importlib.import_module("tui.cli.completing").complete()
@@ -101,18 +100,6 @@ def open_what_is_closed() -> None:
                 os.dup2(opened, number)
                 os.close(opened)
             setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115  # as long as the process
-
-
-def take_any_text() -> None:
-    """Print what the terminal, or the text itself, has no letter for as `?`: no name of a file ends a verb."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and (stream.errors == "strict" or not is_utf8(stream)):
-            stream.reconfigure(errors="replace")
-
-
-def is_utf8(stream: io.TextIOWrapper) -> bool:
-    """Tell whether every letter can be printed: another locale may keep bytes of names, and refuse letters."""
-    return codecs.lookup(stream.encoding).name == "utf-8"
 
 
 def main(argv: Sequence[str]) -> int:

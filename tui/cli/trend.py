@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from tui.cli.common import paths, run_store, say, text_width
+from tui.cli.common import paths, run_store, say
+from tui.cli.output import columns, text_width, wants_colour
 from tui.model.problem import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -136,8 +134,8 @@ def whole_text(found: Trend, *, which: bool) -> str:
     text = "\n".join(plain_lines(lines))
     if len(found.runs) < 2:
         return text
-    color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    chart = trend_chart(found, shutil.get_terminal_size((80, 24)).columns, coloured=color)
+    color = wants_colour()
+    chart = trend_chart(found, columns(), coloured=color)
     return f"{text}\n\n{coloured(chart) if color else chr(10).join(plain_lines(chart))}"
 
 

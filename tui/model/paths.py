@@ -23,10 +23,10 @@ class Paths(NamedTuple):
         if own := environ.get("BENCHTUI_HOME"):
             home = from_home(own).absolute()
             return cls(config=home, data=home)
-        user = Path(environ.get("HOME") or Path.home())
-        config = Path(environ.get("XDG_CONFIG_HOME") or user / ".config") / "benchtui"
-        data = Path(environ.get("XDG_DATA_HOME") or user / ".local" / "share") / "benchtui"
-        return cls(config=config, data=data)
+        user = user_home(environ)
+        config = absolute(environ, "XDG_CONFIG_HOME") or user / ".config"
+        data = absolute(environ, "XDG_DATA_HOME") or user / ".local" / "share"
+        return cls(config=config / "benchtui", data=data / "benchtui")
 
     @property
     def inventory(self) -> Path:
@@ -74,6 +74,24 @@ def presets_dir() -> Path:
     package = Path(__file__).parents[1]
     presets = package / "presets"
     return presets if presets.is_dir() else package.parent / "profiles"
+
+
+def user_home(environ: Mapping[str, str]) -> Path:
+    """Return the home directory by HOME, or by the list of users where HOME is unset, empty or relative."""
+    if found := absolute(environ, "HOME"):
+        return found
+    import pwd
+
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
+        return Path("/")  # a user that no list has, as in some containers
+
+
+def absolute(environ: Mapping[str, str], name: str) -> Path | None:
+    """Return the directory that a variable names; a relative one would be another in each directory."""
+    path = Path(environ.get(name, ""))
+    return path if path.is_absolute() else None
 
 
 def from_home(path: str | Path) -> Path:

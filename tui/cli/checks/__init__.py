@@ -11,7 +11,7 @@ from typing import Literal
 
 from tui.cli.common import paths, paths_without_settings
 from tui.engine.safety.logout import output_of
-from tui.model.paths import Paths
+from tui.model.paths import Paths, user_home
 from tui.model.problem import UsageError
 
 Status = Literal["ok", "warn", "fail"]
@@ -45,7 +45,7 @@ class Surroundings:
             found = paths()
         except UsageError:  # one of the checks says what is wrong with the settings
             found = paths_without_settings()
-        return cls(os.environ, found, Path(os.environ.get("HOME") or Path.home()))
+        return cls(os.environ, found, user_home(os.environ))
 
     def which(self, command: str) -> str | None:
         """Return the path of a command, or None."""

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import msgspec
 
+from tui.cli.common import say
 from tui.cli.runs.arguments import Actions
 from tui.model.problem import UsageError, did_you_mean
 from tui.results.store.marks import tags_text
@@ -62,9 +63,9 @@ def print_runs(args: argparse.Namespace, store: RunStore, summaries: Sequence[Ru
     elif summaries:
         print("\n".join(table(summaries)))
     elif args.filter:
-        print(f"no run fits {' '.join(args.filter)}", file=sys.stderr)
+        say(f"no run fits {' '.join(args.filter)}")
     else:
-        print(f"no runs in {store.runs_dir}", file=sys.stderr)
+        say(f"no runs in {store.runs_dir}")
 
 
 def chosen(args: argparse.Namespace, store: RunStore) -> Sequence[RunSummary]:

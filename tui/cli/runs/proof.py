@@ -12,6 +12,7 @@ import msgspec
 from tui.cli.common import add_json, report
 from tui.cli.runs.arguments import RUN_HELP, Actions
 from tui.model.paths import from_home, is_there
+from tui.model.plain import printable
 from tui.model.problem import BenchtuiError, UsageError
 from tui.model.rundir import RECORD_FILE
 from tui.results.store.runs import RunStore
@@ -74,7 +75,7 @@ def _verified(ref: str, signer: Path | None, store: RunStore) -> tuple[Verified,
     except UsageError:
         raise
     except BenchtuiError as error:
-        return Verified(name, differs=[str(problem) for problem in error.problems]), ""
+        return Verified(printable(name), differs=[str(problem) for problem in error.problems]), ""
 
 
 def _as_json(verified: Verified) -> dict[str, object]:

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from tui.cli.common import text_width
+from tui.cli.output import columns, text_width, wants_colour
 from tui.cli.runs.arguments import RUN_HELP, Actions
 from tui.journal.alive import is_running
 from tui.model.paths import Paths
@@ -61,13 +61,6 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
     return 0
 
 
-def columns() -> int:
-    """Return how wide the terminal is, 80 where there is none."""
-    import shutil
-
-    return shutil.get_terminal_size((80, 24)).columns
-
-
 def defend_text(record: RunRecord) -> str:
     """Return the run's headline and verdict, and how it stands against each attack."""
     from tui.results.defend.attacks import defence
@@ -116,7 +109,7 @@ def plot(record: RunRecord, metric: str | None) -> str:
 
     known: dict[str | None, ChartMetric] = {"iops": "iops", "bandwidth": "bandwidth", "latency": "latency"}
     wanted = metric or (record.headline.metric if record.headline is not None else "iops")
-    color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    color = wants_colour()
     width = columns()
     tables = tables_of(cells_of_record(record)) if metric is None else []
     drawn = (table_chart(table, width, 20, named=len(tables) > 1, coloured=color) for table in tables)
