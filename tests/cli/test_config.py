@@ -180,8 +180,31 @@ def test_one_value_is_printed_alone_and_as_json_with_where_it_is_from(
 ) -> None:
     assert main(["config", "set", "theme", "light"]) == 0
     capsys.readouterr()
-    assert main(["config", "get", "theme"]) == main(["config", "get", "runs"]) == 0
-    assert capsys.readouterr().out == "light\n"
+    assert main(["config", "get", "theme"]) == 0
+    shown = capsys.readouterr()
+    assert (shown.out, str(file) in shown.err) == ("light\n", True)
     monkeypatch.setenv("BENCHTUI_THEME", "ansi")
     assert main(["config", "get", "theme", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"key": "theme", "value": "ansi", "source": "environ"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("lease", "60s"), ("refresh", "1"), ("runs", "{home}/runs"), ("inventory", "{home}/inventory.yaml")],
+)
+def test_a_key_that_is_not_set_is_printed_as_what_holds(
+    file: Path, capsys: pytest.CaptureFixture[str], name: str, value: str
+) -> None:
+    assert main(["config", "get", name]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == value.format(home=file.parent) + "\n" and "default" in shown.err
+    assert main(["config", "get", name, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (str(found["value"]), found["source"]) == (value.format(home=file.parent), "default")
+
+
+def test_a_lease_of_the_file_is_not_the_default(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "set", "lease", "5m"]) == 0
+    capsys.readouterr()
+    assert main(["config", "get", "lease", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"key": "lease", "value": "5m", "source": "file"}

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tui.cli.checks import Check, Surroundings, folders, machine, ssh, terminal
 from tui.cli.doctor import CHECKS, attempt, render
 from tui.cli.main import main
 from tui.model.paths import Paths
+from tui.model.settings import Settings
 from tui.results.store.build import write_record
 
 OLD_RUN, CUT_RUN = "20261119T080000Z-test-mix-0001", "20261120T080000Z-test-mix-0002"
@@ -180,6 +182,33 @@ def test_a_run_whose_engine_died_is_named(user: Surroundings) -> None:
     assert found.status == "warn"
     assert CUT_RUN in found.message
     assert CUT_RUN in found.advice
+
+
+def test_paths_of_the_settings_that_are_missing_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BENCHTUI_HOME", str(tmp_path))
+    text = "inventory: /nowhere/lab.yaml\nssh_config: /nowhere/ssh\nshared: [/nowhere/runs, /tmp]\n"
+    (tmp_path / "config.yaml").write_text(text)
+    assert main(["doctor", "--json"]) == 1
+    found = {each["name"]: each for each in json.loads(capsys.readouterr().out)["checks"]}
+    for name, status, path in (
+        ("inventory", "fail", "/nowhere/lab.yaml"),
+        ("ssh config", "fail", "/nowhere/ssh"),
+        ("shared", "warn", "/nowhere/runs"),
+    ):
+        assert found[name]["status"] == status and path in found[name]["message"]
+    assert "/tmp" not in found["shared"]["message"]
+
+
+def test_the_configuration_of_the_settings_is_the_one_that_is_looked_at(user: Surroundings, tmp_path: Path) -> None:
+    new_key(tmp_path / "lab key")
+    path = tmp_path / "lab-config"
+    path.write_text(f'Host a b\n  IdentityFile "{tmp_path / "lab key"}"\n')
+    path.chmod(0o600)
+    lab = replace(user, settings=Settings(ssh_config=path))
+    assert "lab-config, 2 hosts by name" in ssh.config(lab).message
+    assert "~/lab key" in ssh.login(lab).message
 
 
 # --- ssh --------------------------------------------------------------------------------------------------------

@@ -81,6 +81,16 @@ def test_a_list_of_nothing_says_so_on_stderr_and_is_valid_json(home: Path, capsy
     assert json.loads(capsys.readouterr().out) == []
 
 
+def test_a_list_of_nothing_names_the_shared_directories_too(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "team").mkdir()
+    assert main(["config", "set", "shared", str(tmp_path / "team")]) == 0
+    capsys.readouterr()
+    assert main(["runs", "list"]) == 0
+    assert str(tmp_path / "team") in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("limit", ["0", "-3", "many"])
 def test_a_limit_must_be_a_number_from_1(runs: Path, limit: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -10,11 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from tui.cli.common import add_json, paths_without_settings, report, say
+from tui.model.paths import from_home
 from tui.model.plain import printable
 from tui.model.problem import UsageError
-from tui.model.settings import KEYS, NAMES, Key, Settings, key_named
+from tui.model.settings import DEFAULT_LEASE, KEYS, NAMES, Key, Settings, key_named
 
 LISTS = ("hosts", "shared")
+WHERE_FROM = {
+    "environ": "{key.variable} of the environment",
+    "file": "{file}",
+    "default": "default; nothing is set",
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -68,14 +74,16 @@ def show(args: argparse.Namespace, path: Path) -> None:
 
 
 def get(args: argparse.Namespace, path: Path) -> None:
-    """Print the value of one key: by the environment, the file, or the default; nothing when it is not set."""
+    """Print the value of one key that holds: by the environment, the file, or the default. Where from: to stderr."""
     from tui.cli.settings import read_settings
 
     value, source = plain(read_settings(path), key_named(args.name), os.environ)
     if args.json:
         print(json.dumps({"key": args.name, "value": value, "source": source}))
-    elif value not in (None, [], {}):
+        return
+    if value not in (None, [], {}):
         print(printable(worded(value)))
+    say(f"{args.name}: {WHERE_FROM[source].format(key=key_named(args.name), file=path)}")
 
 
 def plain(settings: Settings, key: Key, environ: Mapping[str, str]) -> tuple[Any, str]:
@@ -84,11 +92,20 @@ def plain(settings: Settings, key: Key, environ: Mapping[str, str]) -> tuple[Any
         return environ[key.variable], "environ"
     value = getattr(settings, key.name)
     source = "default" if value == getattr(Settings(), key.name) else "file"
+    if value is None:
+        value = default_of(key.name)
     if isinstance(value, tuple):
         return [str(each) for each in value], source
     if isinstance(value, Mapping):
         return dict(value), source
     return (str(value) if isinstance(value, Path) else value), source
+
+
+def default_of(name: str) -> str | Path | None:
+    """Return what holds of a key that nothing sets; None where the terminal decides."""
+    found = paths_without_settings()
+    defaults = {"runs": found.runs, "inventory": found.inventory, "ssh_config": from_home("~/.ssh/config")}
+    return DEFAULT_LEASE if name == "lease" else defaults.get(name)
 
 
 def worded(value: Any) -> str:

@@ -15,7 +15,8 @@ from tui.model.plain import printable
 
 SCHEMA = "benchtui.doctor/1"
 CHECKS: tuple[Callable[[Surroundings], Check], ...] = (
-    *(machine.python, machine.version, folders.config, folders.settings, folders.data, folders.space, folders.runs),
+    *(machine.python, machine.version, folders.config, folders.settings, folders.inventory),
+    *(folders.data, folders.space, folders.runs, folders.shared),
     *(ssh.config, ssh.login, ssh.known_hosts, machine.open_files, machine.load_generator),
     *(terminal.terminal, terminal.characters, terminal.tmux, terminal.editor, machine.logout),
 )

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tui.cli.common import paths, paths_without_settings
+from tui.cli.common import paths, paths_without_settings, user_settings
 from tui.engine.safety.logout import output_of
 from tui.model.paths import Paths, user_home
 from tui.model.problem import UsageError
+from tui.model.settings import Settings
 
 Status = Literal["ok", "warn", "fail"]
+DEFAULTS = Settings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +34,26 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the checks look at: the environment, benchtui's own folders, the user's home."""
+    """What the checks look at: the environment, benchtui's own folders, the user's home, the settings."""
 
     environ: Mapping[str, str]
     paths: Paths
     home: Path
+    settings: Settings = DEFAULTS
 
     @classmethod
     def here(cls) -> Surroundings:
         """Return the surroundings of this process."""
         try:
-            found = paths()
+            found, settings = paths(), user_settings()
         except UsageError:  # one of the checks says what is wrong with the settings
-            found = paths_without_settings()
-        return cls(os.environ, found, user_home(os.environ))
+            found, settings = paths_without_settings(), DEFAULTS
+        return cls(os.environ, found, user_home(os.environ), settings)
+
+    @property
+    def ssh_config(self) -> Path:
+        """The user's SSH configuration: that of the settings, else ~/.ssh/config."""
+        return self.settings.ssh_config or self.home / ".ssh" / "config"
 
     def which(self, command: str) -> str | None:
         """Return the path of a command, or None."""

@@ -43,6 +43,30 @@ def settings(surroundings: Surroundings) -> Check:
     return Check("settings", "ok", there)
 
 
+def inventory(surroundings: Surroundings) -> Check:
+    """The inventory: verbs that name hosts stop where the one of the settings is missing."""
+    path, kept = surroundings.paths.inventory, surroundings.settings.inventory
+    shown = surroundings.short(kept or path)
+    if kept and not kept.is_file():
+        return Check("inventory", "fail", f"{shown} of the settings is no file", "benchtui config unset inventory")
+    return Check("inventory", "ok", shown if kept or path.exists() else f"{shown} (made by hosts add)")
+
+
+def shared(surroundings: Surroundings) -> Check:
+    """Directories with runs of others, by the environment, the settings and the user's list."""
+    from tui.results.store.shared import shared_directories
+
+    try:
+        found = shared_directories(surroundings.paths, surroundings.environ, (), surroundings.settings.shared)
+    except UsageError as error:
+        return Check("shared", "warn", str(error.problems[0]), f"look at {surroundings.paths.shared_runs}")
+    missing = [surroundings.short(path) for path in found if not (path.is_dir() and os.access(path, os.R_OK | os.X_OK))]
+    if missing:
+        advice = "mount it, or take it out of benchtui config shared, BENCHTUI_SHARED_RUNS, shared-runs"
+        return Check("shared", "warn", f"cannot be read: {', '.join(missing)}", advice)
+    return Check("shared", "ok", ", ".join(map(surroundings.short, found)) or "no directories with runs of others")
+
+
 def usable(name: str, surroundings: Surroundings, path: Path, status: Status, advice: str) -> Check | None:
     """Return a check of `status` for a folder that cannot be used, None for one that can."""
     shown = surroundings.short(path)

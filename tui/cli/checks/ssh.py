@@ -21,19 +21,22 @@ MAGIC = b"openssh-key-v1\0"
 
 
 def config(surroundings: Surroundings) -> Check:
-    """~/.ssh/config: hosts by name, users, ports, jumps."""
-    path = surroundings.home / ".ssh" / "config"
+    """The SSH configuration: hosts by name, users, ports, jumps."""
+    path = surroundings.ssh_config
+    shown = surroundings.short(path)
+    if not path.exists() and surroundings.settings.ssh_config:
+        return Check("ssh config", "fail", f"{shown} of the settings is not there", "benchtui config unset ssh_config")
     if not path.exists():
         return Check("ssh config", "ok", "none: hosts are reached under the names you type")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        return Check("ssh config", "warn", f"~/.ssh/config cannot be read: {reason(error)}", f"look at {path}")
+        return Check("ssh config", "warn", f"{shown} cannot be read: {reason(error)}", f"look at {path}")
     if stat.S_IMODE(path.stat().st_mode) & 0o022:
-        return Check("ssh config", "warn", "~/.ssh/config is writable by other users", f"chmod 600 {path}")
+        return Check("ssh config", "warn", f"{shown} is writable by other users", f"chmod 600 {path}")
     ignored = [word for word in NOT_FOLLOWED if re.search(rf"^\s*{word}\b", text, re.MULTILINE | re.IGNORECASE)]
     note = f"; not followed: {', '.join(ignored)}" if ignored else ""
-    return Check("ssh config", "ok", f"~/.ssh/config, {plural(named_hosts(text), 'host')} by name{note}")
+    return Check("ssh config", "ok", f"{shown}, {plural(named_hosts(text), 'host')} by name{note}")
 
 
 def reason(error: OSError | UnicodeDecodeError) -> str:
@@ -52,7 +55,7 @@ def login(surroundings: Surroundings) -> Check:
     socket = surroundings.environ.get("SSH_AUTH_SOCK")
     held = asyncio.run(agent_keys(socket)) if socket else None
     files = private_keys(surroundings.home / ".ssh")
-    files += [path for path in named_keys(surroundings.home) if path not in files]
+    files += [path for path in named_keys(surroundings) if path not in files]
     exposed = [path for path in files if stat.S_IMODE(path.stat().st_mode) & 0o077]
     if exposed:
         return Check("ssh keys", "warn", f"{exposed[0]} is open to other users", f"chmod 600 {exposed[0]}")
@@ -99,10 +102,11 @@ def private_keys(folder: Path) -> list[Path]:
     return [folder / name for name in DEFAULT_KEYS if (folder / name).is_file()]
 
 
-def named_keys(home: Path) -> list[Path]:
-    """Return the key files that IdentityFile lines of ~/.ssh/config name, as far as they are there."""
+def named_keys(surroundings: Surroundings) -> list[Path]:
+    """Return the key files that IdentityFile lines of the configuration name, as far as they are there."""
+    home = surroundings.home
     try:
-        text = (home / ".ssh" / "config").read_text(encoding="utf-8")
+        text = surroundings.ssh_config.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return []  # the check of the configuration tells
     pairs = (re.split(r"[\s=]+", line.strip(), maxsplit=1) for line in text.splitlines())

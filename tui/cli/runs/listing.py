@@ -65,7 +65,8 @@ def print_runs(args: argparse.Namespace, store: RunStore, summaries: Sequence[Ru
     elif args.filter:
         say(f"no run fits {' '.join(args.filter)}")
     else:
-        say(f"no runs in {store.runs_dir}")
+        shared = f", nor in the shared {', '.join(map(str, store.shared))}" if store.shared else ""
+        say(f"no runs in {store.runs_dir}{shared}")
 
 
 def chosen(args: argparse.Namespace, store: RunStore) -> Sequence[RunSummary]:
