@@ -19,9 +19,9 @@ ROOT = Path(__file__).parent.parent
 SCREENS = {"textual", "rich"}
 HEAVY = {*SCREENS, "asyncssh", "plotext", "pydantic", "ruamel", "cryptography", "asyncio"}
 DATACLASSES = {
-    "tui.engine.running.context.RunContext",
-    "tui.engine.running.secrets.Secrets",
-    "tui.engine.running.telemetry.Telemetry",
+    "tui.engine.session.context.RunContext",
+    "tui.engine.session.secrets.Secrets",
+    "tui.engine.session.telemetry.Telemetry",
     "tui.journal.state.RunState",
     "tui.metrics.registry.Direction",
     "tui.metrics.registry.Metric",

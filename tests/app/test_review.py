@@ -19,7 +19,7 @@ from tui.app.screens.review.ahead_text import unready
 from tui.app.shell import Options
 from tui.app.widgets.field import SecretInput
 from tui.app.widgets.form import Field
-from tui.engine.hosts.ahead import Answer
+from tui.engine.preflight.ahead import Answer
 from tui.journal.alive import is_running
 from tui.journal.plan_file import load_plan
 from tui.model.address import HostAddress

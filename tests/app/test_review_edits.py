@@ -14,7 +14,7 @@ from tui.app.screens.review.ahead_text import age_text
 from tui.app.screens.review.screen import ReviewScreen
 from tui.app.shell import Options
 from tui.app.widgets.form import Field
-from tui.engine.hosts.ahead import Answer
+from tui.engine.preflight.ahead import Answer
 
 
 def review(home: Path, **changes: object) -> Options:

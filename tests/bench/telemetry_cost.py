@@ -24,7 +24,7 @@ from statistics import mean, median, quantiles
 from tests.e2e.command import benchtui, measures, only_run, start
 from tests.lab.faults import kill, marked
 from tests.patience import wait_until
-from tui.engine.running.telemetry import TelemetryReader
+from tui.engine.session.telemetry import TelemetryReader
 
 ROUNDS, RUNTIME_S = int(os.environ.get("ROUNDS", "5")), 8  # 0: the long fio alone
 BLOCK_S, BLOCKS = 4, 40  # of the long fio: telemetry runs in every other block

@@ -18,7 +18,7 @@ from tests.e2e.command import benchtui
 from tests.lab import mdtest_standin
 from tests.lab.faults import marked
 from tests.lab.sshd import SshdLab
-from tui.engine.hosts import mpi_check
+from tui.engine.preflight import mpi_check
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.connections import Connections

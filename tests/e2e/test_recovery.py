@@ -16,10 +16,10 @@ from tests.e2e.command import benchtui, marked_processes, measures, start
 from tests.e2e.test_survival import arguments
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
-from tui.engine.recovery.history import read_history
 from tui.engine.recovery.recover import execute_rest
 from tui.engine.running.run import open_run
-from tui.engine.running.task import TaskRun
+from tui.engine.session.history import read_history
+from tui.engine.session.task import TaskRun
 from tui.journal.plan_file import load_plan
 from tui.model.rundir import JOURNAL_FILE
 from tui.remote.connections import Connections

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from tui.engine.running.task import TaskRun
+from tui.engine.session.task import TaskRun
 
 
 @pytest.mark.parametrize(("ended_by_us", "told"), [(True, ["disk full"]), (False, ["fio ends early", "disk full"])])

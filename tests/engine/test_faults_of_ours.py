@@ -14,8 +14,8 @@ import pytest
 from tests.lab.course import course
 from tests.lab.faults import marked
 from tests.lab.sshd import SshdLab
-from tui.engine.running.load import stop_host
 from tui.engine.running.run import execute
+from tui.engine.session.load import stop_host
 from tui.model.event import RunEnded
 from tui.workloads.fio.reader import FioReader
 

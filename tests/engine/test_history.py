@@ -8,7 +8,7 @@ import msgspec
 
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue
-from tui.engine.recovery.history import History
+from tui.engine.session.history import History
 from tui.model.address import HostAddress
 from tui.model.event import (
     AnyEvent,

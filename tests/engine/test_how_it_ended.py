@@ -11,8 +11,8 @@ import pytest
 
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue
-from tui.engine.running.context import RunContext
 from tui.engine.running.run import how_it_ended
+from tui.engine.session.context import RunContext
 from tui.journal.writer import Journal
 from tui.model.address import HostAddress
 from tui.model.event import HostProblem, HostResult

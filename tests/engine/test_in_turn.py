@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from tui.engine.running.task import in_turn
+from tui.engine.session.task import in_turn
 
 
 async def test_between_two_hosts_the_loop_comes_round() -> None:

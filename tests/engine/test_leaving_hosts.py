@@ -13,13 +13,13 @@ import pytest
 from tests.lab.course import Course, course
 from tests.lab.sshd import SshdLab
 from tui.engine.hosts.leftovers import find_leftovers, remove_leftovers
-from tui.engine.recovery.history import read_history
 from tui.engine.recovery.uncollected import execute_collection
 from tui.engine.running import run as run_module
-from tui.engine.running.context import RunContext
 from tui.engine.running.run import execute, open_run
-from tui.engine.running.session import HostSession
 from tui.engine.safety.clean import clean, created_of, look
+from tui.engine.session.context import RunContext
+from tui.engine.session.history import read_history
+from tui.engine.session.session import HostSession
 from tui.journal import loss
 from tui.journal.raw import RawFile
 from tui.model.rundir import JOURNAL_FILE

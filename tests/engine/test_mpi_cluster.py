@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.hosts.ahead import launched, mpi_answers
-from tui.engine.mpi.cluster import (
+from tui.engine.planning.plan import Choices, build_plan
+from tui.engine.preflight.ahead import launched, mpi_answers
+from tui.engine.preflight.cluster import (
     Cluster,
     addresses_of,
     doubts,
@@ -18,7 +19,6 @@ from tui.engine.mpi.cluster import (
     networks,
     proxy_of,
 )
-from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue
 from tui.model.address import HostAddress
 from tui.model.plan import MpiLaunch, Step

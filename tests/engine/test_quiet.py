@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from tests.app.journal_maker import plan_of
-from tui.engine.running.session import HostSession
-from tui.engine.running.telemetry import Telemetry, TelemetryRun
+from tui.engine.session.session import HostSession
+from tui.engine.session.telemetry import Telemetry, TelemetryRun
 from tui.journal.writer import Journal
 from tui.remote.connections import Connections
 

@@ -8,8 +8,8 @@ from typing import cast
 import pytest
 
 from tests.sizing.makers import Latency, capacity_search, queue, went
-from tui.engine.running.context import RunContext
 from tui.engine.running.search import how_search_ended
+from tui.engine.session.context import RunContext
 from tui.model.search import HOSTS, Knob, Search
 
 CURVE = Search("curve", points=13)

@@ -6,8 +6,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from tui.engine.running.context import RunContext
 from tui.engine.running.servers import ServerSession, leave_servers
+from tui.engine.session.context import RunContext
 from tui.journal.writer import Journal
 from tui.model.address import HostAddress
 from tui.remote.connections import Connections

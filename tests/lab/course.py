@@ -14,8 +14,8 @@ from tests.patience import seen
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.process.launch import create_run
 from tui.engine.profiles.catalogue import Catalogue
-from tui.engine.running.context import RunContext
 from tui.engine.running.run import open_run
+from tui.engine.session.context import RunContext
 from tui.remote.connections import Connections
 
 LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tui.engine.recovery.history import read_history
+from tui.engine.session.history import read_history
 from tui.journal.plan_file import load_plan
 from tui.metrics.figures import over_hosts, value_of
 from tui.metrics.steady import Round, Window, is_steady, round_of, window_of, window_over

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tui.app.screens.live.feed import ReplayFeed
-from tui.engine.recovery.history import read_history
+from tui.engine.session.history import read_history
 from tui.journal.plan_file import load_plan
 from tui.journal.reader import read_events
 from tui.journal.state import RunState

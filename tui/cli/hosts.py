@@ -164,7 +164,7 @@ def check_table(checks: list[HostCheck], directory: str | None) -> str:
 def tools_text(facts: Mapping[str, object]) -> str:
     """Return which commands of load generators were found, each as it says its version."""
     from tui import workloads
-    from tui.engine.hosts import mpi_check
+    from tui.engine.preflight import mpi_check
 
     needs = [need for workload in workloads.every() for need in workload.requirements(())]
     found = {need.command: facts.get(f"{need.command}_version") for need in needs if f"{need.command}_path" in facts}

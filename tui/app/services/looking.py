@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tui.engine.hosts.ahead import Answer
+    from tui.engine.preflight.ahead import Answer
     from tui.engine.safety.preview import Preview
     from tui.model.paths import Paths
     from tui.model.plan import Plan
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 async def look(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[Preview, Plan]:
     """Look at the hosts of a plan: return what is overwritten, and the plan without what they lack something for."""
-    from tui.engine.hosts.lacking import has_several_tools, look_for_lacking, without
+    from tui.engine.preflight.lacking import has_several_tools, look_for_lacking, without
     from tui.engine.safety.made_files import MADE_FILES, MadeFiles
     from tui.engine.safety.preview import connections_of, preview
 
@@ -26,7 +26,7 @@ async def look(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[Preview, 
 
 async def ask_ahead(plan: Plan, paths: Paths, asker: Asker | None, heard: Callable[[str], object]) -> list[Answer]:
     """Ask the hosts of a plan whether they would take it; `heard` is told each one that answered."""
-    from tui.engine.hosts.ahead import look_ahead
+    from tui.engine.preflight.ahead import look_ahead
     from tui.engine.safety.made_files import MADE_FILES, MadeFiles
     from tui.engine.safety.preview import connections_of
 

@@ -66,7 +66,7 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
 
 def check_held(run_dir: Path) -> None:
     """Raise UsageError for a run that is over, unless hosts that were away may hold what they measured."""
-    from tui.engine.recovery.history import read_history
+    from tui.engine.session.history import read_history
     from tui.journal.plan_file import load_plan
 
     if is_running(run_dir):

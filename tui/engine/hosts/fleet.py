@@ -19,7 +19,7 @@ from tui.model.paths import from_home
 from tui.model.problem import Problem, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from tui.engine.hosts.mpi_check import Seen
+    from tui.engine.preflight.mpi_check import Seen
     from tui.model.hostfacts import Fact
     from tui.model.inventory import HostEntry, Inventory
     from tui.remote.connections import Connections
@@ -148,8 +148,8 @@ async def check_hosts(
     addresses: Sequence[HostAddress], directory: str | None, connections: Connections
 ) -> list[HostCheck]:
     """Look at all hosts at once and return what was found, in the order asked."""
-    from tui.engine.hosts import mpi_check  # lists of hosts do without
     from tui.engine.hosts.fan_out import fan_out
+    from tui.engine.preflight import mpi_check
 
     checks, errors = await fan_out({each.name: check_host(each, directory, connections) for each in addresses})
     told = mpi_check.notes({name: check.seen for name, check in checks.items()})
@@ -161,8 +161,8 @@ async def check_hosts(
 async def check_host(address: HostAddress, directory: str | None, connections: Connections) -> HostCheck:
     """Connect to one host, probe it, judge it. Raises HostError."""
     from tui import workloads
-    from tui.engine.hosts import mpi_check
     from tui.engine.hosts.fan_out import agent_on
+    from tui.engine.preflight import mpi_check
     from tui.engine.running.preflight import commands_of
 
     async with agent_on(address, connections, "check") as agent:

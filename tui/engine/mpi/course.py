@@ -8,13 +8,13 @@ from tui import workloads
 from tui.engine.mpi.look import key_of, look_at_hosts, try_out
 from tui.engine.mpi.measure import measure_program
 from tui.engine.mpi.recover import adopt_program
-from tui.engine.running.context import RunContext
-from tui.engine.running.course import Adopted
+from tui.engine.session.context import RunContext
+from tui.engine.session.course import Adopted
 from tui.model.event import StepEnded, TaskStarted
 from tui.model.plan import Step
 
 if TYPE_CHECKING:
-    from tui.engine.recovery.history import History
+    from tui.engine.session.history import History
 
 
 def launches(ctx: RunContext) -> dict[str, Step]:

@@ -6,11 +6,11 @@ import asyncio
 import posixpath
 from collections.abc import Sequence
 
-from tui.engine.running.context import RunContext, RunRefused
-from tui.engine.running.identify import identify_paths
-from tui.engine.running.on_hosts import EXIT_PARTIAL
-from tui.engine.running.session import HostSession
 from tui.engine.safety.kept import why_kept
+from tui.engine.session.context import RunContext, RunRefused
+from tui.engine.session.identify import identify_paths
+from tui.engine.session.on_hosts import EXIT_PARTIAL
+from tui.engine.session.session import HostSession
 from tui.model.event import FileCreated, FilesRemoved
 from tui.model.made import Identities
 from tui.model.plan import MpiLaunch

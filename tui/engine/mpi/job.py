@@ -11,14 +11,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tui.engine.mpi.cluster import HOST_FILE, LAUNCH_FILE, LAUNCH_SCRIPT, Cluster, host_file, mpiexec, proxy_of
 from tui.engine.mpi.scratch import make_scratch, remove_scratch
-from tui.engine.running.context import RunContext, StopMode
-from tui.engine.running.load import ABORT_PATIENCE_S, STOP_PATIENCE_S, end_runs
-from tui.engine.running.on_hosts import CLEAN_UP, on_hosts
-from tui.engine.running.session import HostSession
-from tui.engine.running.task import Outcome, TaskRun
-from tui.engine.running.telemetry import is_telemetry
+from tui.engine.preflight.cluster import HOST_FILE, LAUNCH_FILE, LAUNCH_SCRIPT, Cluster, host_file, mpiexec, proxy_of
+from tui.engine.session.context import RunContext, StopMode
+from tui.engine.session.load import ABORT_PATIENCE_S, STOP_PATIENCE_S, end_runs
+from tui.engine.session.on_hosts import CLEAN_UP, on_hosts
+from tui.engine.session.session import HostSession
+from tui.engine.session.task import Outcome, TaskRun
+from tui.engine.session.telemetry import is_telemetry
 from tui.model.event import Artefact, HostStateName, PhaseName
 from tui.model.plan import HostTask, Step
 from tui.remote import mpi

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from tui import workloads
-from tui.engine.mpi.cluster import PACKAGE, Cluster, Problem, addresses_of, doubts, family_of, judge
 from tui.engine.mpi.files import make_directory, own_directory, tidy
 from tui.engine.mpi.job import MpiJob
-from tui.engine.running.context import RunContext
-from tui.engine.running.on_hosts import JUDGE, LOOK, on_hosts, refuse_failed
-from tui.engine.running.session import HostSession
-from tui.engine.running.task import Outcome
+from tui.engine.preflight.cluster import PACKAGE, Cluster, Problem, addresses_of, doubts, family_of, judge
+from tui.engine.session.context import RunContext
+from tui.engine.session.on_hosts import JUDGE, LOOK, on_hosts, refuse_failed
+from tui.engine.session.session import HostSession
+from tui.engine.session.task import Outcome
 from tui.model.plan import MpiLaunch, Plan, Step
 from tui.remote import made, mpi
 from tui.remote.transport import HostError

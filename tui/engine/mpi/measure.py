@@ -7,9 +7,9 @@ import posixpath
 from tui.engine.mpi.files import make_directory, own_directory, tidy
 from tui.engine.mpi.job import MpiJob
 from tui.engine.mpi.look import key_of, look_at_hosts, program_of, sessions_of
-from tui.engine.running.context import RunContext, RunRefused
-from tui.engine.running.on_hosts import EXIT_PARTIAL, JUDGE, refuse_failed
-from tui.engine.running.task import Outcome
+from tui.engine.session.context import RunContext, RunRefused
+from tui.engine.session.on_hosts import EXIT_PARTIAL, JUDGE, refuse_failed
+from tui.engine.session.task import Outcome
 from tui.model.event import MetadataPhase
 from tui.model.plan import Step
 from tui.workloads.mpi import host_result

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
-from tui.engine.mpi.cluster import Cluster, family_of
 from tui.engine.mpi.files import tidy
 from tui.engine.mpi.job import HeadRun, MpiJob
 from tui.engine.mpi.look import program_of, sessions_of
 from tui.engine.mpi.measure import take_result
-from tui.engine.running.context import RunContext
-from tui.engine.running.on_hosts import faults_of
-from tui.engine.running.session import HostSession
-from tui.engine.running.task import Outcome, TaskRun
+from tui.engine.preflight.cluster import Cluster, family_of
+from tui.engine.session.context import RunContext
+from tui.engine.session.on_hosts import faults_of
+from tui.engine.session.session import HostSession
+from tui.engine.session.task import Outcome, TaskRun
 from tui.model.event import TaskStarted
 from tui.model.plan import HostTask, Step
 from tui.remote.mpi import parse_facts

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.engine.running.context import RunContext
-from tui.engine.running.identify import identify_paths
-from tui.engine.running.on_hosts import CLEAN_UP, LOOK, on_hosts
-from tui.engine.running.session import HostSession
 from tui.engine.safety.kept import why_kept
+from tui.engine.session.context import RunContext
+from tui.engine.session.identify import identify_paths
+from tui.engine.session.on_hosts import CLEAN_UP, LOOK, on_hosts
+from tui.engine.session.session import HostSession
 from tui.model.event import FileCreated, FilesRemoved
 from tui.remote import made, mpi
 from tui.remote.transport import HostError

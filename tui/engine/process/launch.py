@@ -159,7 +159,7 @@ def await_resumed(run_dir: Path, end: int) -> None:
 
 def resume_mode(run_dir: Path, *, failed: bool, running: bool) -> tuple[EngineMode, int]:
     """Return how to resume a run and how many steps it lacks. Raises UsageError when there is nothing to do."""
-    from tui.engine.recovery.history import read_history
+    from tui.engine.session.history import read_history
 
     if running:
         raise UsageError(f"run {run_dir.name} is going on")

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from tui.engine.process.control import ControlServer, Request
 from tui.engine.process.launch import EngineMode
 from tui.engine.process.questions import EngineAsker, take_link
-from tui.engine.running.context import RunContext
-from tui.engine.running.load import stop_host
 from tui.engine.running.run import execute, open_run
-from tui.engine.running.secrets import secrets_of
 from tui.engine.safety.logout import forwarded_agent
 from tui.engine.safety.preview import connections_of
+from tui.engine.session.context import RunContext
+from tui.engine.session.load import stop_host
+from tui.engine.session.secrets import secrets_of
 from tui.journal.identity import sole_engine
 from tui.journal.plan_file import load_plan
 from tui.model.event import Message, Note, RunEnded, RunStateName
@@ -29,7 +29,7 @@ from tui.model.plan import Plan
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE, SUMMARY_FILE
 
 if TYPE_CHECKING:
-    from tui.engine.recovery.history import History  # a run that begins has none
+    from tui.engine.session.history import History  # a run that begins has none
     from tui.remote.connections import Connections
 
 
@@ -50,7 +50,7 @@ def run_engine(run_dir: Path, mode: EngineMode = "start", *, ask: bool = False) 
 
 
 def _history(run_dir: Path) -> History:
-    from tui.engine.recovery.history import read_history
+    from tui.engine.session.history import read_history
 
     return read_history(run_dir / JOURNAL_FILE)
 

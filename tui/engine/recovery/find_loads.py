@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from tui.engine.recovery.history import History
-from tui.engine.running.context import RunContext
-from tui.engine.running.on_hosts import REACH, on_hosts
-from tui.engine.running.session import HostSession
+from tui.engine.session.context import RunContext
+from tui.engine.session.history import History
+from tui.engine.session.on_hosts import REACH, on_hosts
+from tui.engine.session.session import HostSession
 from tui.model.event import PhaseName, StepStarted, TaskStarted
 from tui.remote.agent import Agent
 from tui.remote.transport import HostError

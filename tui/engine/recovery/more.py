@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tui.engine.process.launch import plan_bytes
-from tui.engine.recovery.history import read_history
+from tui.engine.session.history import read_history
 from tui.engine.user_files import save
 from tui.journal.plan_file import load_plan
 from tui.model.plan import Plan

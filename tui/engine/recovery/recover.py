@@ -10,20 +10,20 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from tui.engine.per_host.measure import identify_written
+from tui.engine.per_host.reopen import not_reached, reopen_all
 from tui.engine.recovery.find_loads import find_loads
-from tui.engine.recovery.history import History
-from tui.engine.recovery.reopen import not_reached, reopen_all
-from tui.engine.running.context import RunContext
-from tui.engine.running.course import Adopted, course_of
-from tui.engine.running.load import run_load
-from tui.engine.running.measure import identify_written
-from tui.engine.running.on_hosts import CONNECT, EXIT_PARTIAL, LOOK, REACH, on_hosts, refuse_failed
 from tui.engine.running.precondition import not_filled
 from tui.engine.running.preflight import preflight
 from tui.engine.running.run import brought_to_an_end, check_secrets, connect_all, ended, how_it_ended
 from tui.engine.running.servers import connect_servers
-from tui.engine.running.session import HostSession
 from tui.engine.running.steps import run_steps
+from tui.engine.session.context import RunContext
+from tui.engine.session.course import Adopted, course_of
+from tui.engine.session.history import History
+from tui.engine.session.load import run_load
+from tui.engine.session.on_hosts import CONNECT, EXIT_PARTIAL, LOOK, REACH, on_hosts, refuse_failed
+from tui.engine.session.session import HostSession
 from tui.model.event import RunEnded, StepEnded, TaskStarted
 from tui.model.plan import Step
 from tui.remote.transport import HostError

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from tui.engine.recovery.history import History
-from tui.engine.recovery.reopen import reopen_all
-from tui.engine.running.context import RunContext
-from tui.engine.running.load import run_load
-from tui.engine.running.measure import take_result
-from tui.engine.running.on_hosts import REACH, on_hosts
+from tui.engine.per_host.measure import take_result
+from tui.engine.per_host.reopen import reopen_all
 from tui.engine.running.run import brought_to_an_end, how_it_ended
-from tui.engine.running.session import HostSession
+from tui.engine.session.context import RunContext
+from tui.engine.session.history import History
+from tui.engine.session.load import run_load
+from tui.engine.session.on_hosts import REACH, on_hosts
+from tui.engine.session.session import HostSession
 from tui.model.event import RunEnded, TaskStarted
 from tui.remote.transport import HostError
 

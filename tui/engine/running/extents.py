@@ -7,9 +7,9 @@ from functools import partial
 
 from msgspec import to_builtins
 
-from tui.engine.running.context import RunContext
-from tui.engine.running.on_hosts import WRITTEN, on_hosts
-from tui.engine.running.session import HostSession
+from tui.engine.session.context import RunContext
+from tui.engine.session.on_hosts import WRITTEN, on_hosts
+from tui.engine.session.session import HostSession
 from tui.metrics import units
 from tui.model.event import HostFacts
 from tui.model.hostfacts import Fact

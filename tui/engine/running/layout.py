@@ -7,11 +7,13 @@ from functools import partial
 from msgspec.structs import replace
 
 from tui import workloads
-from tui.engine.running.context import RunContext
-from tui.engine.running.file_needs import FileNeed, needs_of
-from tui.engine.running.identify import identify_files, identify_paths
-from tui.engine.running.load import run_load
-from tui.engine.running.on_hosts import (
+from tui.engine.running.sharing import forget_made, own_needs
+from tui.engine.safety.clean import NAMES_SHOWN, created_on, remove_created
+from tui.engine.safety.file_needs import FileNeed, needs_of
+from tui.engine.session.context import RunContext
+from tui.engine.session.identify import identify_files, identify_paths
+from tui.engine.session.load import run_load
+from tui.engine.session.on_hosts import (
     CLEAN_UP,
     DIRECTORIES,
     EXPECTED_FILES,
@@ -22,10 +24,8 @@ from tui.engine.running.on_hosts import (
     on_hosts,
     refuse_failed,
 )
-from tui.engine.running.session import HostSession
-from tui.engine.running.sharing import forget_made, own_needs
-from tui.engine.running.task import TaskRun
-from tui.engine.safety.clean import NAMES_SHOWN, created_on, remove_created
+from tui.engine.session.session import HostSession
+from tui.engine.session.task import TaskRun
 from tui.model.event import FileCreated, FilesRemoved
 from tui.model.plain import some
 from tui.model.plan import FILE_NUMBER, HostTask, Step

@@ -6,9 +6,9 @@ import asyncio
 import random
 from functools import partial
 
-from tui.engine.running.context import RunContext
-from tui.engine.running.on_hosts import LOCK, TRY_LOCK, UNLOCK, on_hosts, refuse_failed
-from tui.engine.running.session import HostSession
+from tui.engine.session.context import RunContext
+from tui.engine.session.on_hosts import LOCK, TRY_LOCK, UNLOCK, on_hosts, refuse_failed
+from tui.engine.session.session import HostSession
 from tui.journal.identity import owner
 from tui.metrics import units
 from tui.remote.agent import Holder

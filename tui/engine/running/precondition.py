@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tui.engine.running.context import RunContext, RunRefused
-from tui.engine.running.on_hosts import EXIT_PARTIAL
+from tui.engine.session.context import RunContext, RunRefused
+from tui.engine.session.on_hosts import EXIT_PARTIAL
 from tui.metrics.registry import headline_text
 from tui.metrics.steady import Round, is_steady, round_of, rounds_before, window_over, window_text
 from tui.model.plan import Step

@@ -12,17 +12,17 @@ from typing import Protocol, TypeVar
 from msgspec.structs import replace
 
 from tui import workloads
-from tui.engine.planning.space import directories_to_look_at, judge_space
-from tui.engine.running.context import RunContext, RunRefused
-from tui.engine.running.course import courses_of
 from tui.engine.running.locks import take_locks
-from tui.engine.running.on_hosts import DEVICES, JUDGE, LOOK, on_hosts, refuse_failed
-from tui.engine.running.session import HostSession
 from tui.engine.running.sharing import tell_sharing
-from tui.engine.running.unchanged import files_of, seen_on
 from tui.engine.safety.destroy import device_line, devices_of, judge_again, judge_targets, ours, to_identify
 from tui.engine.safety.host_look import HostFindings, Problem, sizes_of, tasks_of
 from tui.engine.safety.made_files import Files
+from tui.engine.safety.space import directories_to_look_at, judge_space
+from tui.engine.session.context import RunContext, RunRefused
+from tui.engine.session.course import courses_of
+from tui.engine.session.on_hosts import DEVICES, JUDGE, LOOK, on_hosts, refuse_failed
+from tui.engine.session.session import HostSession
+from tui.engine.session.unchanged import files_of, seen_on
 from tui.journal.loss import names_of
 from tui.model.event import HostClock, HostFacts
 from tui.model.hostfacts import Fact

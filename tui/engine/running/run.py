@@ -13,15 +13,15 @@ from pathlib import Path
 from msgspec.structs import replace
 
 import tui
-from tui.engine.recovery.history import History
-from tui.engine.running.context import RunContext, RunRefused, RunStopped
 from tui.engine.running.layout import clean_up
-from tui.engine.running.on_hosts import CONNECT, EXIT_COMPLETE, EXIT_PARTIAL, EXIT_PREFLIGHT, LEAVE, on_hosts
 from tui.engine.running.preflight import preflight
-from tui.engine.running.secrets import NO_SECRET
 from tui.engine.running.servers import ServerSession, connect_servers, leave_servers
-from tui.engine.running.session import HostSession
 from tui.engine.running.steps import run_steps
+from tui.engine.session.context import RunContext, RunRefused, RunStopped
+from tui.engine.session.history import History
+from tui.engine.session.on_hosts import CONNECT, EXIT_COMPLETE, EXIT_PARTIAL, EXIT_PREFLIGHT, LEAVE, on_hosts
+from tui.engine.session.secrets import NO_SECRET
+from tui.engine.session.session import HostSession
 from tui.journal.search import plan_as_run
 from tui.journal.writer import Journal, Resume
 from tui.model.event import ONLY_SAMPLES, RunEnded, RunResumed, RunStarted, RunStateName

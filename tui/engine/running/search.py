@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from tui.engine.planning.search import offered_step
-from tui.engine.running.context import RunContext, RunRefused
-from tui.engine.running.load import end_early
-from tui.engine.running.on_hosts import EXIT_COMPLETE, EXIT_NEVER_MET, EXIT_PARTIAL, EXIT_UNFINISHED, HostsAway
-from tui.engine.running.seconds import Seconds
+from tui.engine.session.context import RunContext, RunRefused
+from tui.engine.session.load import end_early
+from tui.engine.session.on_hosts import EXIT_COMPLETE, EXIT_NEVER_MET, EXIT_PARTIAL, EXIT_UNFINISHED, HostsAway
+from tui.engine.session.seconds import Seconds
 from tui.journal.reader import read_events
 from tui.metrics.figures import over_hosts, total_rates
 from tui.model.event import HostResult, PointDecided, PointOffered, Sample, StepEnded, StepStarted

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from tui.engine.running.context import RunContext
-from tui.engine.running.on_hosts import LEAVE, REACH, on_hosts
-from tui.engine.running.session import HostSession
+from tui.engine.session.context import RunContext
+from tui.engine.session.on_hosts import LEAVE, REACH, on_hosts
+from tui.engine.session.session import HostSession
 from tui.model.event import HostFacts, HostStateName, PhaseName
 from tui.remote.agent import AgentError
 from tui.remote.transport import HostError

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from tui.engine.planning.space import file_system_of
-from tui.engine.running.context import RunContext
-from tui.engine.running.file_needs import FileNeed
-from tui.engine.running.session import HostSession
+from tui.engine.safety.file_needs import FileNeed
 from tui.engine.safety.host_look import HostFindings
+from tui.engine.safety.space import file_system_of
+from tui.engine.session.context import RunContext
+from tui.engine.session.session import HostSession
 from tui.model.event import HostFacts
 from tui.model.hostfacts import Fact
 from tui.model.plan import Plan, Step

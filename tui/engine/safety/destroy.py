@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tui.engine.running.file_needs import needs_of
+from tui.engine.safety.file_needs import needs_of
 from tui.engine.safety.host_look import HostFindings, Problem, parents, tasks_of
 from tui.engine.safety.made_files import Files
 from tui.metrics import units

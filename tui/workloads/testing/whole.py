@@ -13,7 +13,7 @@ from tui import workloads
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.planning.search import Wish
 from tui.engine.profiles.catalogue import LoadedProfile
-from tui.engine.running.seconds import Seconds
+from tui.engine.session.seconds import Seconds
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
 from tui.metrics.figures import over_hosts

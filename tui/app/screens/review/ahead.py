@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tui.engine.hosts.ahead import Answer
+    from tui.engine.preflight.ahead import Answer
     from tui.model.plan import Plan
 
 

@@ -15,7 +15,7 @@ from tui.text.facts import differing_lines, machine_lines
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, heading, indented, labelled
 
 if TYPE_CHECKING:
-    from tui.engine.hosts.ahead import Answer
+    from tui.engine.preflight.ahead import Answer
 
 
 AGES_S = 5.0  # the step in which an age is told

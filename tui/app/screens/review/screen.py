@@ -36,7 +36,7 @@ from tui.remote.vault import Remembering
 from tui.text.line import BAD, Line, indented
 
 if TYPE_CHECKING:
-    from tui.engine.hosts.ahead import Answer
+    from tui.engine.preflight.ahead import Answer
     from tui.engine.profiles.catalogue import LoadedProfile
     from tui.model.hostfacts import Fact
     from tui.model.plan import Plan
@@ -282,7 +282,7 @@ class ReviewScreen(GuardedScreen):
 
     def missing_tools(self, plan: Plan) -> list[str]:
         """Return what checked hosts lack for some of the steps: the launch offers to leave these out."""
-        from tui.engine.hosts.lacking import has_several_tools, lacking_by_checks, without
+        from tui.engine.preflight.lacking import has_several_tools, lacking_by_checks, without
 
         if not (self.shell.selection.checks and has_several_tools(plan)):
             return []
@@ -430,7 +430,7 @@ class ReviewScreen(GuardedScreen):
     @work(group="launch")
     async def look_first(self, plan: Plan) -> None:
         """Look at the targets on all hosts when something could be overwritten, then start or ask."""
-        from tui.engine.hosts.lacking import has_several_tools
+        from tui.engine.preflight.lacking import has_several_tools
         from tui.engine.safety.preview import overwrites
 
         found, whole = None, plan

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Sequence
 
 from tui.engine.hosts.fan_out import OUR_FAULT, host_error
-from tui.engine.running.context import RunContext, StopMode
-from tui.engine.running.on_hosts import told
-from tui.engine.running.task import Outcome, TaskRun
+from tui.engine.session.context import RunContext, StopMode
+from tui.engine.session.on_hosts import told
+from tui.engine.session.task import Outcome, TaskRun
 from tui.model.event import HostStateName
 from tui.model.problem import did_you_mean
 from tui.remote.budget import FLOODED

@@ -11,12 +11,12 @@ from tui import workloads
 from tui.model.plan import Plan, Step
 
 if TYPE_CHECKING:
-    from tui.engine.recovery.history import History
-    from tui.engine.running.context import RunContext
+    from tui.engine.session.context import RunContext
+    from tui.engine.session.history import History
     from tui.model.event import TaskStarted
     from tui.workloads.base import CourseName
 
-ROOMS: dict[CourseName, str] = {"commands": "tui.engine.running.commands", "mpi": "tui.engine.mpi.course"}
+ROOMS: dict[CourseName, str] = {"commands": "tui.engine.per_host.commands", "mpi": "tui.engine.mpi.course"}
 
 
 class Adopted(Struct, frozen=True):

@@ -6,14 +6,14 @@ import contextlib
 from collections.abc import Callable
 from functools import partial
 
-from tui.engine.recovery.history import History
-from tui.engine.running.context import RunContext
-from tui.engine.running.course import Adopted
-from tui.engine.running.load import run_load
-from tui.engine.running.measure import identify_written, on_runs, take_result, task_run
-from tui.engine.running.on_hosts import REACH
-from tui.engine.running.session import HostSession
-from tui.engine.running.task import TaskRun
+from tui.engine.per_host.measure import identify_written, on_runs, take_result, task_run
+from tui.engine.session.context import RunContext
+from tui.engine.session.course import Adopted
+from tui.engine.session.history import History
+from tui.engine.session.load import run_load
+from tui.engine.session.on_hosts import REACH
+from tui.engine.session.session import HostSession
+from tui.engine.session.task import TaskRun
 from tui.journal.step import DATA_GONE
 from tui.model.event import HostStateName, PhaseName, StepEnded, TaskStarted
 from tui.model.plan import Step

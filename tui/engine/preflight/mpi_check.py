@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tui import workloads
-from tui.engine.mpi.cluster import PACKAGE, Cluster, addresses_of, doubts, family_of, judge
+from tui.engine.preflight.cluster import PACKAGE, Cluster, addresses_of, doubts, family_of, judge
 from tui.remote import mpi
 
 if TYPE_CHECKING:

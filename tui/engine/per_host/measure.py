@@ -8,14 +8,14 @@ from typing import TypeVar
 
 from tui import workloads
 from tui.engine.hosts.fan_out import OUR_FAULT
-from tui.engine.running.context import RunContext, RunRefused, RunStopped
-from tui.engine.running.identify import identify_files, rewritten
-from tui.engine.running.load import DELIVERY_S, run_load
-from tui.engine.running.on_hosts import ARM, DISARM, FREE_SPOOL, GO, Duty, faults_of, on_hosts
 from tui.engine.running.preflight import still_free
-from tui.engine.running.session import HostSession
-from tui.engine.running.task import Outcome, TaskRun
-from tui.engine.running.unchanged import check_unchanged
+from tui.engine.session.context import RunContext, RunRefused, RunStopped
+from tui.engine.session.identify import identify_files, rewritten
+from tui.engine.session.load import DELIVERY_S, run_load
+from tui.engine.session.on_hosts import ARM, DISARM, FREE_SPOOL, GO, Duty, faults_of, on_hosts
+from tui.engine.session.session import HostSession
+from tui.engine.session.task import Outcome, TaskRun
+from tui.engine.session.unchanged import check_unchanged
 from tui.journal.step import LEFT_BEHIND
 from tui.model.event import FileCreated, PhaseName
 from tui.model.plan import Step, is_device

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from tui.engine.running.seconds import Seconds
-from tui.engine.running.session import HostSession
-from tui.engine.running.telemetry import Telemetry
 from tui.engine.safety.made_files import MadeFiles
+from tui.engine.session.seconds import Seconds
+from tui.engine.session.session import HostSession
+from tui.engine.session.telemetry import Telemetry
 from tui.journal.search import SearchState, plan_as_run
 from tui.journal.writer import Journal
 from tui.model.event import (
@@ -30,7 +30,7 @@ from tui.model.event import (
 from tui.model.plan import HostTask, Plan, Step
 
 if TYPE_CHECKING:
-    from tui.engine.running.task import TaskRun
+    from tui.engine.session.task import TaskRun
 
 T = TypeVar("T")
 StopMode = Literal["stop", "abort"]

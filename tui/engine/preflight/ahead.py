@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from tui.engine.hosts.fan_out import fan_out, looking_on
-from tui.engine.planning.space import judge_space, new_bytes
 from tui.engine.safety.host_look import HostFindings, tasks_of
+from tui.engine.safety.space import judge_space, new_bytes
 from tui.metrics import units
 from tui.model.address import HostAddress
 from tui.model.hostfacts import Fact
@@ -89,8 +89,8 @@ def launched(plan: Plan) -> dict[str, Step]:
 
 def mpi_answers(plan: Plan, seen: Mapping[str, Mapping[str, MpiFacts]]) -> dict[str, tuple[list[str], list[str]]]:
     """Return by host what it has for MPI programs, and why it cannot take part; without the first host nothing."""
-    from tui.engine.mpi.cluster import PACKAGE, judge
     from tui.engine.mpi.look import cluster_of, with_advice
+    from tui.engine.preflight.cluster import PACKAGE, judge
 
     answers: dict[str, tuple[list[str], list[str]]] = {}
     for key, step in launched(plan).items():

@@ -12,8 +12,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from tui import workloads
-from tui.engine.running.secrets import NO_SECRET
-from tui.engine.running.session import FIRST_PAUSE_S, HostSession
+from tui.engine.session.secrets import NO_SECRET
+from tui.engine.session.session import FIRST_PAUSE_S, HostSession
 from tui.journal.raw import RawFile
 from tui.model.event import Artefact, HostStateName, PhaseName, Sample, TaskEnded, TaskStarted
 from tui.model.plan import HostTask, Step

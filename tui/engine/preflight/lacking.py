@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tui import workloads
-from tui.engine.hosts import mpi_check
 from tui.engine.hosts.fan_out import fan_out, looking_on
+from tui.engine.preflight import mpi_check
 from tui.model.address import HostAddress
 from tui.model.plan import LeftOut, Plan, Step
 from tui.remote import mpi

@@ -7,7 +7,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
-from tui.engine.running.secrets import Secrets
+from tui.engine.session.secrets import Secrets
 from tui.model.address import HostAddress
 from tui.model.event import HostProblem, HostState, HostStateName, Message, PhaseName, Severity
 from tui.model.hostfacts import Fact

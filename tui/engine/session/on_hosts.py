@@ -14,8 +14,8 @@ from typing import TypeVar
 from msgspec import Struct
 
 from tui.engine.hosts.fan_out import OUR_FAULT, host_error
-from tui.engine.running.context import RunContext, RunRefused, RunStopped
-from tui.engine.running.session import HostSession
+from tui.engine.session.context import RunContext, RunRefused, RunStopped
+from tui.engine.session.session import HostSession
 from tui.model.event import PhaseName
 from tui.model.plugin import PLUGIN_FAILED
 from tui.remote.transport import HostError

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from tui.engine.hosts.fan_out import host_error
-from tui.engine.running.session import BROKEN, HostSession
+from tui.engine.session.session import BROKEN, HostSession
 from tui.journal.writer import Journal
 from tui.model.event import Event, TelemetryColumns, TelemetrySample
 from tui.model.plan import Plan, Step

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tui.engine.recovery.reopen import adopt
-from tui.engine.running.context import RunContext
-from tui.engine.running.measure import measure
+from tui.engine.per_host.measure import measure
+from tui.engine.per_host.reopen import adopt
+from tui.engine.session.context import RunContext
 
 __all__ = ["adopt", "look", "measure", "try_ahead"]
 

@@ -6,8 +6,8 @@ import posixpath
 from collections.abc import Collection, Sequence
 from functools import partial
 
-from tui.engine.running.context import RunContext
-from tui.engine.running.session import HostSession
+from tui.engine.session.context import RunContext
+from tui.engine.session.session import HostSession
 from tui.model.event import FileCreated
 from tui.model.made import Identities
 from tui.model.plan import FileSpec, Step, is_device

@@ -6,9 +6,9 @@ import posixpath
 from collections.abc import Iterator
 from functools import partial
 
-from tui.engine.running.context import RunContext
-from tui.engine.running.on_hosts import TARGETS, on_hosts
-from tui.engine.running.session import HostSession
+from tui.engine.session.context import RunContext
+from tui.engine.session.on_hosts import TARGETS, on_hosts
+from tui.engine.session.session import HostSession
 from tui.model.made import Identities, Place
 from tui.model.plain import printable
 from tui.model.plan import FILE_NUMBER, HostTask, Step, is_device

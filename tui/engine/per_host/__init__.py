@@ -1,0 +1,1 @@
+"""A command on each host of a step, released together."""

@@ -1,0 +1,1 @@
+"""What must hold on hosts before a load starts: rules, and a look before the launch."""
