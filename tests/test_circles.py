@@ -32,10 +32,6 @@ MODULES: list[str] = [
         "app.widgets.messages app.widgets.picklist app.widgets.server_table app.widgets.textpane"
     ),
     "cli.attach cli.completing cli.main cli.man cli.open_app cli.parsers",
-    (
-        "engine.mpi.course engine.recovery.reopen engine.running.commands engine.running.course "
-        "engine.running.measure engine.running.preflight"
-    ),
 ]
 """Modules that reach each other today, by names in strings. The list only shrinks."""
 
@@ -52,12 +48,6 @@ SIBLINGS: dict[str, list[str]] = {
     "tui.cli": [
         "attach completing main man open_app parsers",
     ],
-    "tui.engine": [
-        "hosts mpi planning process recovery running safety",
-    ],
-    "tui.engine.running": [
-        "commands course measure preflight",
-    ],
 }
 """Packages and modules of one folder that reach each other today. The list only shrinks."""
 
@@ -68,7 +58,6 @@ FOLDERS: list[str] = [
         "app.widgets"
     ),
     "cli cli.checks cli.runs",
-    "engine.hosts engine.mpi engine.planning engine.process engine.recovery engine.running engine.safety",
 ]
 """Folders whose own files reach each other today. The list only shrinks."""
 

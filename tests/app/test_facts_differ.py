@@ -15,7 +15,7 @@ from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, Stage, app_on, settle, stage, tab
 from tests.app.test_snapshots import PROFILE, settled
 from tui.app.app import BenchtuiApp
-from tui.engine.hosts.fleet import HostCheck
+from tui.engine.preflight.host_check import HostCheck
 from tui.model.event import HostFacts
 from tui.model.hostfacts import Fact
 from tui.results.store.build import write_record

@@ -13,7 +13,7 @@ from tui.app.screens.hosts import rows as host_rows
 from tui.app.screens.hosts.facts import Peers
 from tui.app.screens.hosts.screen import HostsScreen
 from tui.app.selection import Selection
-from tui.engine.hosts.fleet import HostCheck
+from tui.engine.preflight.host_check import HostCheck
 from tui.model.address import HostAddress
 from tui.model.hostfacts import Fact
 from tui.model.inventory import load_inventory

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from tests.app.driver import User, options, write_inventory
 from tui.app.app import BenchtuiApp
-from tui.engine.hosts.fleet import HostCheck
+from tui.engine.preflight.host_check import HostCheck
 from tui.model.hostfacts import Fact
 
 PROFILE = """\

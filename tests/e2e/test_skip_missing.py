@@ -88,7 +88,7 @@ async def test_review_offers_to_leave_it_out(home: Path, tmp_path: Path) -> None
 
 
 async def test_review_warns_of_what_a_check_of_the_hosts_did_not_find(home: Path, tmp_path: Path) -> None:
-    from tui.engine.hosts.fleet import HostCheck
+    from tui.engine.preflight.host_check import HostCheck
 
     suite(home, tmp_path / "target", "mdtest")
     async with opened(options(home, hosts=("local",), profile="own/both", review=True), size=(120, 36)) as user:

@@ -12,8 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.patience import PATIENCE_S
+from tui.engine.hosts.fan_out import connections_of
 from tui.engine.process.launch import create_run, launch
-from tui.engine.safety.preview import connections_of
 from tui.journal.alive import is_running
 from tui.journal.plan_file import load_plan
 from tui.model.address import HostAddress

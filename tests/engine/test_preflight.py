@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.engine.test_planning import plan
-from tui.engine.running.preflight import judge_host, tell_leftovers, tool_problems
+from tui.engine.preflight.rules import judge_host, tool_problems
+from tui.engine.running.preflight import tell_leftovers
 from tui.engine.safety.host_look import HostFindings
 from tui.engine.safety.space import file_system_of, judge_space
 from tui.model.plan import Plan

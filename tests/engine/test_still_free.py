@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tests.engine.test_planning import plan
 from tests.lab.disks import loop_device
-from tui.engine.running.preflight import still_free
+from tui.engine.per_host.still_free import still_free
 from tui.engine.session.context import RunContext, RunRefused
 from tui.engine.session.session import HostSession
 from tui.journal.writer import Journal

@@ -12,7 +12,7 @@ from tests.app.test_facts_differ import ALIKE, facts_of
 from tests.pictures.looks import Act, Look, Open, Picture, pressed, settled
 from tui.app.app import BenchtuiApp
 from tui.app.screens.editor.screen import EditorScreen
-from tui.engine.hosts.fleet import HostCheck
+from tui.engine.preflight.host_check import HostCheck
 from tui.results.store.build import write_record
 from tui.results.store.marks import rename, retag, star
 

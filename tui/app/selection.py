@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from tui.engine.hosts.fleet import HostCheck
     from tui.engine.planning.search import Wish
+    from tui.engine.preflight.host_check import HostCheck
     from tui.model.address import HostAddress
 
 

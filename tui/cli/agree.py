@@ -39,8 +39,9 @@ def agreed(plan: Plan, names: Sequence[str], *, sure: bool) -> Plan:
 def look(plan: Plan) -> Preview:
     """Look at the targets on all hosts."""
     from tui.cli.asking import terminal_asker
+    from tui.engine.hosts.fan_out import connections_of
     from tui.engine.safety.made_files import MADE_FILES, MadeFiles
-    from tui.engine.safety.preview import connections_of, preview
+    from tui.engine.safety.preview import preview
 
     async def run() -> Preview:
         async with connections_of(plan, paths().known_hosts, terminal_asker()) as connections:

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Show what goes, ask, remove it, say what has become of it; 4 when something stayed or a host was not reached."""
     from tui.cli.asking import terminal_asker
-    from tui.engine.safety.preview import connections_of
+    from tui.engine.hosts.fan_out import connections_of
     from tui.journal.plan_file import load_plan
     from tui.results.store.cleaned import check_over
 

@@ -15,7 +15,8 @@ from tui.model.plain import some
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
-    from tui.engine.hosts.fleet import HostCheck, Origin
+    from tui.engine.hosts.fleet import Origin
+    from tui.engine.preflight.host_check import HostCheck
     from tui.remote.connections import Connections
     from tui.remote.hostkeys import Presented
     from tui.remote.transport import HostError
@@ -110,7 +111,7 @@ def listed_hosts(args: argparse.Namespace) -> list[tuple[HostAddress, Origin]]:
 
 def check_all(args: argparse.Namespace) -> int:
     """Look at hosts and print what was found; 3 when one of them is not fit to run any load."""
-    from tui.engine.hosts.fleet import check_hosts
+    from tui.engine.preflight.host_check import check_hosts
 
     if args.dir is not None and not args.dir.startswith("/"):
         raise UsageError(f"--dir {args.dir}: an absolute path on the hosts is needed")

@@ -42,8 +42,8 @@ def leave_out_missing(plan: Plan) -> Plan:
     import asyncio
 
     from tui.cli.asking import terminal_asker
+    from tui.engine.hosts.fan_out import connections_of
     from tui.engine.preflight.lacking import Lacking, has_several_tools, look_for_lacking, without
-    from tui.engine.safety.preview import connections_of
 
     async def look() -> Lacking:
         async with connections_of(plan, paths().known_hosts, terminal_asker()) as connections:

@@ -28,6 +28,13 @@ def load_plan(run_dir: Path) -> Plan:
         raise BenchtuiError(Problem(f"is no plan: {error}{_advice_without_plan(run_dir)}", file=str(path))) from error
 
 
+def plan_bytes(plan: Plan) -> bytes:
+    """Return a plan as its file has it."""
+    from msgspec import json  # lists of runs need none of it
+
+    return json.format(json.encode(plan))
+
+
 def _advice_without_plan(run_dir: Path) -> str:
     """Return what can be done about hosts whose plan is lost."""
     from tui.journal.reader import read_events

@@ -83,7 +83,7 @@ async def over_hosts(
     plan: Plan, paths: Paths, work: Callable[[Connections], Awaitable[list[Cleaning]]]
 ) -> list[Cleaning]:
     """Do something over connections to the run's hosts."""
-    from tui.engine.safety.preview import connections_of
+    from tui.engine.hosts.fan_out import connections_of
 
     async with connections_of(plan, paths.known_hosts) as connections:
         return await work(connections)

@@ -12,7 +12,7 @@ from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
     from tui.app.screens.hosts.forms import NewHost
-    from tui.engine.hosts.fleet import HostCheck
+    from tui.engine.preflight.host_check import HostCheck
     from tui.model.address import HostAddress
     from tui.model.paths import Paths
     from tui.remote.vault import Asker
@@ -22,7 +22,7 @@ async def check_each(
     addresses: Sequence[HostAddress], directory: str | None, paths: Paths, ssh_config: Path | None, asker: Asker
 ) -> AsyncIterator[HostCheck]:
     """Look at all hosts at once and yield what was found as it comes. `asker` is asked for passwords and the like."""
-    from tui.engine.hosts.fleet import check_hosts
+    from tui.engine.preflight.host_check import check_hosts
     from tui.remote.connections import Connections
 
     async with Connections(ssh_config=ssh_config, known_hosts=[paths.known_hosts], asker=asker) as connections:

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 async def look(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[Preview, Plan]:
     """Look at the hosts of a plan: return what is overwritten, and the plan without what they lack something for."""
+    from tui.engine.hosts.fan_out import connections_of
     from tui.engine.preflight.lacking import has_several_tools, look_for_lacking, without
     from tui.engine.safety.made_files import MADE_FILES, MadeFiles
-    from tui.engine.safety.preview import connections_of, preview
+    from tui.engine.safety.preview import preview
 
     async with connections_of(plan, paths.known_hosts, asker) as connections:
         fit = without(plan, await look_for_lacking(plan, connections)) if has_several_tools(plan) else plan
@@ -26,9 +27,9 @@ async def look(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[Preview, 
 
 async def ask_ahead(plan: Plan, paths: Paths, asker: Asker | None, heard: Callable[[str], object]) -> list[Answer]:
     """Ask the hosts of a plan whether they would take it; `heard` is told each one that answered."""
+    from tui.engine.hosts.fan_out import connections_of
     from tui.engine.preflight.ahead import look_ahead
     from tui.engine.safety.made_files import MADE_FILES, MadeFiles
-    from tui.engine.safety.preview import connections_of
 
     async with connections_of(plan, paths.known_hosts, asker) as connections:
         return await look_ahead(plan, connections, MadeFiles(paths.data / MADE_FILES), heard)

@@ -14,8 +14,10 @@ from tui.model.plugin import PLUGIN_FAILED, PluginError
 from tui.remote.transport import HostError
 
 if TYPE_CHECKING:
+    from tui.model.plan import Plan
     from tui.remote.agent import Agent
     from tui.remote.connections import Connections
+    from tui.remote.vault import Asker
 
 T = TypeVar("T")
 OUR_FAULT = "internal-error"
@@ -70,3 +72,12 @@ def host_error(host: str, error: Exception) -> HostError:
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return HostError(OUR_FAULT, host, f"internal error: {type(error).__name__}: {error}{place}")
+
+
+def connections_of(plan: Plan, pins: Path, asker: Asker | None = None) -> Connections:
+    """Return connections as the engine of a plan makes them. `pins`: known_hosts file of ``hosts trust``."""
+    from tui.remote.connections import Connections
+
+    config = next((Path(host.ssh_config) for host in plan.hosts if host.ssh_config), None)
+    directory = Path(plan.launched_in) if plan.launched_in else None
+    return Connections(ssh_config=config, directory=directory, known_hosts=[pins], asker=asker)

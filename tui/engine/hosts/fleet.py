@@ -9,9 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from msgspec import Struct, field
-from msgspec.structs import replace
-
 from tui.engine.hosts.ssh_names import PATTERN, words_in
 from tui.model import hostspec
 from tui.model.address import HostAddress
@@ -19,27 +16,11 @@ from tui.model.paths import from_home
 from tui.model.problem import Problem, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from tui.engine.preflight.mpi_check import Seen
-    from tui.model.hostfacts import Fact
     from tui.model.inventory import HostEntry, Inventory
-    from tui.remote.connections import Connections
-    from tui.remote.probe import HostProbe
 
 Origin = Literal["inventory", "ssh config", "command line", "this machine"]
 MOST_UNKNOWN = 50  # that are named one by one
 LOCAL_ADDRESS = HostAddress(name=hostspec.LOCAL, transport="local")
-
-
-class HostCheck(Struct, frozen=True):
-    """One host looked at: `code` and `message` say what is wrong when not `ok`."""
-
-    name: str
-    ok: bool
-    code: str = ""
-    message: str = ""
-    facts: dict[str, Fact] = field(default_factory=dict)
-    seen: Seen = field(default_factory=dict)  # of programs over all hosts
-    notes: tuple[str, ...] = ()  # what a run of these would say of it
 
 
 class Fleet:
@@ -142,47 +123,3 @@ def resolvable(name: str) -> bool:
     except (OSError, UnicodeError):
         return False
     return True
-
-
-async def check_hosts(
-    addresses: Sequence[HostAddress], directory: str | None, connections: Connections
-) -> list[HostCheck]:
-    """Look at all hosts at once and return what was found, in the order asked."""
-    from tui.engine.hosts.fan_out import fan_out
-    from tui.engine.preflight import mpi_check
-
-    checks, errors = await fan_out({each.name: check_host(each, directory, connections) for each in addresses})
-    told = mpi_check.notes({name: check.seen for name, check in checks.items()})
-    checks = {name: replace(check, notes=tuple(told[name])) for name, check in checks.items()}
-    checks |= {name: HostCheck(name, False, error.code, error.message) for name, error in errors.items()}
-    return [checks[address.name] for address in addresses]
-
-
-async def check_host(address: HostAddress, directory: str | None, connections: Connections) -> HostCheck:
-    """Connect to one host, probe it, judge it. Raises HostError."""
-    from tui import workloads
-    from tui.engine.hosts.fan_out import agent_on
-    from tui.engine.preflight import mpi_check
-    from tui.engine.running.preflight import commands_of
-
-    async with agent_on(address, connections, "check") as agent:
-        looked_for = commands_of([need for workload in workloads.every() for need in workload.requirements(())])
-        targets = [directory or "/tmp"]
-        probe = await agent.probe(targets, looked_for)
-        facts = await agent.facts(probe, targets, list(looked_for))
-        seen = await mpi_check.look(agent, targets[0])
-    problem = problem_of(probe, directory)
-    facts |= mpi_check.facts_of(seen)
-    return HostCheck(address.name, problem is None, *(problem or ("", "")), facts=facts, seen=seen)
-
-
-def problem_of(probe: HostProbe, directory: str | None) -> tuple[str, str] | None:
-    """Return the first thing that would keep a host from running what hosts are expected to, or None."""
-    from tui import workloads
-    from tui.engine.running.preflight import directory_problems, tool_problems
-
-    needs = [need for workload in workloads.expected() for need in workload.requirements(())]
-    problems = [each for need in needs for each in tool_problems(need, probe)]
-    if directory:
-        problems += directory_problems(directory, probe)
-    return problems[0] if problems else None

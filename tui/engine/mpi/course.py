@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui import workloads
-from tui.engine.mpi.look import key_of, look_at_hosts, try_out
+from tui.engine.mpi.look import look_at_hosts, try_out
 from tui.engine.mpi.measure import measure_program
 from tui.engine.mpi.recover import adopt_program
+from tui.engine.preflight.cluster import key_of
 from tui.engine.session.context import RunContext
 from tui.engine.session.course import Adopted
 from tui.model.event import StepEnded, TaskStarted

@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
-from tui import workloads
 from tui.engine.mpi.files import make_directory, own_directory, tidy
 from tui.engine.mpi.job import MpiJob
-from tui.engine.preflight.cluster import PACKAGE, Cluster, Problem, addresses_of, doubts, family_of, judge
+from tui.engine.preflight.cluster import (
+    PACKAGE,
+    Cluster,
+    cluster_of,
+    doubts,
+    judge,
+    program_of,
+    with_advice,
+)
 from tui.engine.session.context import RunContext
 from tui.engine.session.on_hosts import JUDGE, LOOK, on_hosts, refuse_failed
 from tui.engine.session.session import HostSession
 from tui.engine.session.task import Outcome
-from tui.model.plan import MpiLaunch, Plan, Step
+from tui.model.plan import MpiLaunch, Step
 from tui.remote import made, mpi
 from tui.remote.transport import HostError
-from tui.workloads.mpi import MpiProgram
 
 TRIAL = "benchtui-trial"  # its folder in the run's own directory
-
-
-def program_of(step: Step) -> MpiProgram:
-    """Return what a step launches."""
-    return workloads.of(step).program(step)
-
-
-def key_of(step: Step) -> str:
-    """Return what this look and a trial hold for: the same launch on the same hosts."""
-    launch = program_of(step).launch
-    return f"{step.hosts} {launch.program} {launch.family} {launch.directory} {launch.addresses} {launch.options}"
 
 
 def sessions_of(ctx: RunContext, step: Step) -> list[HostSession]:
@@ -56,25 +51,9 @@ async def look_at_hosts(ctx: RunContext, step: Step) -> Cluster:
     return cluster
 
 
-def cluster_of(step: Step, facts: Mapping[str, mpi.MpiFacts]) -> Cluster:
-    """Return the hosts of a program, of which the first one is known."""
-    program = program_of(step)
-    family = family_of(program.launch, facts[step.hosts[0]])
-    return Cluster(step.tool, program, facts, family, addresses_of(program.launch, facts))
-
-
 def _not_probed(session: HostSession, error: HostError) -> None:
     if not session.failed:  # what is wrong with a host that dropped out is told already
         session.problem("preflight", error.code, error.message)
-
-
-def with_advice(plan: Plan, tool: str, problem: Problem) -> str:
-    """Return a problem's message with what can be done about it."""
-    code, message = problem
-    others = any(step.tool != tool for step in plan.steps)
-    leave = "run --skip-missing leaves out what needs it, Review offers that at Enter"
-    leave = leave if others and code == f"{tool}-missing" else ""
-    return "; ".join(text for text in (message, workloads.get(tool).advice(code), leave) if text)
 
 
 async def try_out(ctx: RunContext, step: Step, cluster: Cluster) -> None:

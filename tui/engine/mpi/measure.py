@@ -6,7 +6,8 @@ import posixpath
 
 from tui.engine.mpi.files import make_directory, own_directory, tidy
 from tui.engine.mpi.job import MpiJob
-from tui.engine.mpi.look import key_of, look_at_hosts, program_of, sessions_of
+from tui.engine.mpi.look import look_at_hosts, sessions_of
+from tui.engine.preflight.cluster import key_of, program_of
 from tui.engine.session.context import RunContext, RunRefused
 from tui.engine.session.on_hosts import EXIT_PARTIAL, JUDGE, refuse_failed
 from tui.engine.session.task import Outcome

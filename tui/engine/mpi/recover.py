@@ -6,9 +6,9 @@ import asyncio
 
 from tui.engine.mpi.files import tidy
 from tui.engine.mpi.job import HeadRun, MpiJob
-from tui.engine.mpi.look import program_of, sessions_of
+from tui.engine.mpi.look import sessions_of
 from tui.engine.mpi.measure import take_result
-from tui.engine.preflight.cluster import Cluster, family_of
+from tui.engine.preflight.cluster import Cluster, family_of, program_of
 from tui.engine.session.context import RunContext
 from tui.engine.session.on_hosts import faults_of
 from tui.engine.session.session import HostSession

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from tui import workloads
 from tui.engine.hosts.fan_out import OUR_FAULT
-from tui.engine.running.preflight import still_free
+from tui.engine.per_host.still_free import still_free
 from tui.engine.session.context import RunContext, RunRefused, RunStopped
 from tui.engine.session.identify import identify_files, rewritten
 from tui.engine.session.load import DELIVERY_S, run_load

@@ -62,7 +62,7 @@ async def _look(
     made_files: MadeFiles,
     heard: Callable[[str], object],
 ) -> tuple[tuple[HostFindings, dict[str, Fact], Holder | None], dict[str, MpiFacts]]:
-    from tui.engine.running.preflight import facts_of, look_at
+    from tui.engine.preflight.rules import facts_of, look_at
     from tui.remote.mpi import probe
 
     try:
@@ -82,15 +82,14 @@ async def _look(
 
 def launched(plan: Plan) -> dict[str, Step]:
     """Return a step for each program that is launched over all hosts."""
-    from tui.engine.mpi.look import key_of
+    from tui.engine.preflight.cluster import key_of
 
     return {key_of(step): step for step in plan.steps if step.mpi is not None}
 
 
 def mpi_answers(plan: Plan, seen: Mapping[str, Mapping[str, MpiFacts]]) -> dict[str, tuple[list[str], list[str]]]:
     """Return by host what it has for MPI programs, and why it cannot take part; without the first host nothing."""
-    from tui.engine.mpi.look import cluster_of, with_advice
-    from tui.engine.preflight.cluster import PACKAGE, judge
+    from tui.engine.preflight.cluster import PACKAGE, cluster_of, judge, with_advice
 
     answers: dict[str, tuple[list[str], list[str]]] = {}
     for key, step in launched(plan).items():
@@ -109,8 +108,7 @@ def mpi_answers(plan: Plan, seen: Mapping[str, Mapping[str, MpiFacts]]) -> dict[
 
 
 def _judged(plan: Plan, host: str, findings: HostFindings, facts: dict[str, Fact], holder: Holder | None) -> Answer:
-    from tui.engine.running.locks import in_use_by
-    from tui.engine.running.preflight import judge_host
+    from tui.engine.preflight.rules import in_use_by, judge_host
 
     problems = [message for _, message in judge_host(plan, host, findings)]
     in_use = holder is not None and not (plan.take_locks or plan.wait_s)

@@ -13,7 +13,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tui.model.plan import MpiLaunch
+from tui import workloads
+from tui.model.plan import MpiLaunch, Plan, Step
 from tui.remote.mpi import Family, Launcher, MpiFacts, is_address
 from tui.workloads.mpi import MpiProgram, Tried
 
@@ -294,3 +295,30 @@ def major(version: str) -> int:
     """Return the first number of a version; 0 when there is none."""
     match = re.match(r"\d+", version)
     return int(match[0]) if match else 0
+
+
+def program_of(step: Step) -> MpiProgram:
+    """Return what a step launches."""
+    return workloads.of(step).program(step)
+
+
+def key_of(step: Step) -> str:
+    """Return what this look and a trial hold for: the same launch on the same hosts."""
+    launch = program_of(step).launch
+    return f"{step.hosts} {launch.program} {launch.family} {launch.directory} {launch.addresses} {launch.options}"
+
+
+def cluster_of(step: Step, facts: Mapping[str, MpiFacts]) -> Cluster:
+    """Return the hosts of a program, of which the first one is known."""
+    program = program_of(step)
+    family = family_of(program.launch, facts[step.hosts[0]])
+    return Cluster(step.tool, program, facts, family, addresses_of(program.launch, facts))
+
+
+def with_advice(plan: Plan, tool: str, problem: Problem) -> str:
+    """Return a problem's message with what can be done about it."""
+    code, message = problem
+    others = any(step.tool != tool for step in plan.steps)
+    leave = "run --skip-missing leaves out what needs it, Review offers that at Enter"
+    leave = leave if others and code == f"{tool}-missing" else ""
+    return "; ".join(text for text in (message, workloads.get(tool).advice(code), leave) if text)

@@ -15,7 +15,7 @@ from tui.model.plan import LeftOut, Plan, Step
 from tui.remote import mpi
 
 if TYPE_CHECKING:
-    from tui.engine.hosts.fleet import HostCheck
+    from tui.engine.preflight.host_check import HostCheck
     from tui.remote.connections import Connections
 
 Lacking = Mapping[str, list[str]]

@@ -13,13 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from tui.engine.planning.attest import signed
 from tui.journal.identity import announce, owner
-from tui.journal.plan_file import load_plan
+from tui.journal.plan_file import load_plan, plan_bytes
 from tui.journal.reader import JournalTail, complete_bytes
 from tui.metrics import units
 from tui.model import umask
@@ -65,11 +64,6 @@ def working_directory() -> str | None:
         return str(Path.cwd())
     except FileNotFoundError:
         return None
-
-
-def plan_bytes(plan: Plan) -> bytes:
-    """Return a plan as its file has it."""
-    return msgspec.json.format(msgspec.json.encode(plan))
 
 
 def _utc_now() -> str:

@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.engine.hosts.fan_out import connections_of
 from tui.engine.process.control import ControlServer, Request
 from tui.engine.process.launch import EngineMode
 from tui.engine.process.questions import EngineAsker, take_link
 from tui.engine.running.run import execute, open_run
 from tui.engine.safety.logout import forwarded_agent
-from tui.engine.safety.preview import connections_of
 from tui.engine.session.context import RunContext
 from tui.engine.session.load import stop_host
 from tui.engine.session.secrets import secrets_of

@@ -7,10 +7,9 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tui.engine.process.launch import plan_bytes
 from tui.engine.session.history import read_history
 from tui.engine.user_files import save
-from tui.journal.plan_file import load_plan
+from tui.journal.plan_file import load_plan, plan_bytes
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.quantities import short_duration

@@ -13,13 +13,14 @@ from msgspec.structs import replace
 from tui.engine.per_host.measure import identify_written
 from tui.engine.per_host.reopen import not_reached, reopen_all
 from tui.engine.recovery.find_loads import find_loads
+from tui.engine.running.courses import course_of
 from tui.engine.running.precondition import not_filled
 from tui.engine.running.preflight import preflight
 from tui.engine.running.run import brought_to_an_end, check_secrets, connect_all, ended, how_it_ended
 from tui.engine.running.servers import connect_servers
 from tui.engine.running.steps import run_steps
 from tui.engine.session.context import RunContext
-from tui.engine.session.course import Adopted, course_of
+from tui.engine.session.course import Adopted
 from tui.engine.session.history import History
 from tui.engine.session.load import run_load
 from tui.engine.session.on_hosts import CONNECT, EXIT_PARTIAL, LOOK, REACH, on_hosts, refuse_failed

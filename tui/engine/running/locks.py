@@ -6,6 +6,7 @@ import asyncio
 import random
 from functools import partial
 
+from tui.engine.preflight.rules import in_use_by
 from tui.engine.session.context import RunContext
 from tui.engine.session.on_hosts import LOCK, TRY_LOCK, UNLOCK, on_hosts, refuse_failed
 from tui.engine.session.session import HostSession
@@ -67,11 +68,6 @@ def _tell(ctx: RunContext, in_use: dict[str, Holder], told: set[str]) -> None:
         if f"{name} {holder.run}" not in told:
             told.add(f"{name} {holder.run}")
             session.say("info", f"{_words(holder)}; waiting for it")
-
-
-def in_use_by(holder: Holder) -> str:
-    """Say who holds a host."""
-    return f"in use by run {holder.run} of {holder.owner}"
 
 
 def _words(holder: Holder) -> str:

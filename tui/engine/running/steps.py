@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
+from tui.engine.per_host.still_free import still_free
+from tui.engine.running.courses import course_of
 from tui.engine.running.extents import look_at_written
 from tui.engine.running.layout import layout, make_directories
 from tui.engine.running.locks import take_locks
 from tui.engine.running.precondition import check_filled, steady_already, tell_round
-from tui.engine.running.preflight import still_free
 from tui.engine.session.context import RunContext, RunRefused
-from tui.engine.session.course import course_of
 from tui.engine.session.on_hosts import BRING_BACK, DROP_CACHES, EXIT_PARTIAL, HostsAway, on_hosts
 from tui.engine.session.session import HostSession
 from tui.engine.session.telemetry import quiet_s

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.engine.hosts.fan_out import fan_out, looking_on
@@ -34,7 +33,6 @@ from tui.remote.probe import HostProbe
 if TYPE_CHECKING:
     from tui.engine.safety.made_files import MadeFiles
     from tui.remote.connections import Connections
-    from tui.remote.vault import Asker
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +79,6 @@ class Preview:
     def lines(self) -> list[str]:
         """What was found, host by host."""
         return [line for each in self.hosts for line in each.lines()]
-
-
-def connections_of(plan: Plan, pins: Path, asker: Asker | None = None) -> Connections:
-    """Return connections as the engine of a plan makes them. `pins`: known_hosts file of ``hosts trust``."""
-    from tui.remote.connections import Connections
-
-    config = next((Path(host.ssh_config) for host in plan.hosts if host.ssh_config), None)
-    directory = Path(plan.launched_in) if plan.launched_in else None
-    return Connections(ssh_config=config, directory=directory, known_hosts=[pins], asker=asker)
 
 
 def overwrites(plan: Plan) -> bool:

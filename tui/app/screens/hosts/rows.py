@@ -16,7 +16,7 @@ from tui.text.line import ACCENT, BAD, BRIGHT, GOOD, LABEL, TEXT, WARN, Line, Ru
 from tui.text.table import Column
 
 if TYPE_CHECKING:
-    from tui.engine.hosts.fleet import HostCheck
+    from tui.engine.preflight.host_check import HostCheck
     from tui.model.address import HostAddress
     from tui.model.hostfacts import Fact
 

@@ -29,7 +29,7 @@ from tui.text.table import Column
 if TYPE_CHECKING:
     from tui.app.screens.hosts.facts import Peers
     from tui.app.screens.hosts.forms import NewHost
-    from tui.engine.hosts.fleet import HostCheck
+    from tui.engine.preflight.host_check import HostCheck
 
 EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machine"
 OF_SEVERAL = {"hosts.filter", "hosts.all", "hosts.sort", "hosts.group", "hosts.observe"}

@@ -1,0 +1,152 @@
+"""Rules that every host must meet before a load starts, and the look that they judge by."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Protocol, TypeVar
+
+from msgspec.structs import replace
+
+from tui import workloads
+from tui.engine.safety.destroy import devices_of, judge_targets, ours, to_identify
+from tui.engine.safety.host_look import HostFindings, Problem, tasks_of
+from tui.engine.safety.made_files import Files
+from tui.engine.safety.space import directories_to_look_at
+from tui.model.hostfacts import Fact
+from tui.model.made import Identities
+from tui.model.plan import HostTask, Plan, is_device
+from tui.remote.agent import Agent, FileInfo, Holder
+from tui.remote.made import identify
+from tui.remote.probe import HostProbe
+from tui.workloads.base import Requirement
+
+T = TypeVar("T")
+TARGETS = 8  # of files that lie all over the place
+
+
+class Ask(Protocol):
+    """Makes a call of a host's agent that may be repeated."""
+
+    async def __call__(self, call: Callable[[Agent], Awaitable[T]]) -> T:
+        """Return the agent's answer. Raises HostError."""
+
+
+async def look_at(plan: Plan, host: str, ask: Ask, made: Files) -> HostFindings:
+    """Look at one host for the rules that judge it; `made` are the files that runs of ours made there."""
+    tasks = tasks_of(plan, host)
+    directories = required_directories(tasks)
+    paths = sorted({spec.path for task in tasks for spec in task.files})
+    probe = await ask(lambda agent: agent.probe(directories, commands_of(requirements_of(plan))))
+    files = await ask(lambda agent: agent.files(paths)) if paths else {}
+    room_at = directories_to_look_at(tasks)
+    room = await ask(lambda agent: agent.room(room_at)) if room_at else {}
+    disks = devices_of(tasks, files)
+    devices = await ask(lambda agent: agent.devices(disks)) if disks else {}
+    if not directories:  # the profile names its files one by one: what it says of a target holds for where they lie
+        probe = replace(probe, dirs=room)
+    trials = await try_commands(ask, plan, probe)
+    counts = {spec.path: spec.count for task in tasks for spec in task.files}
+    known = to_identify(files, made)
+    now = await ask(lambda agent: identify(agent, known, counts)) if known else Identities()
+    return HostFindings(probe, files, devices, room, ours(files, made, now.files), trials)
+
+
+async def facts_of(plan: Plan, host: str, ask: Ask, found: HostFindings) -> dict[str, Fact]:
+    """Return all facts of a host that was looked at, with what lies below its targets."""
+    tasks = tasks_of(plan, host)
+    targets = [*(required_directories(tasks) or directories_to_look_at(tasks)[:TARGETS]), *found.devices]
+    commands = list(commands_of(requirements_of(plan)))
+    return await ask(lambda agent: agent.facts(found.probe, targets, commands))
+
+
+def required_directories(tasks: Sequence[HostTask]) -> list[str]:
+    """Return the directories that must be there."""
+    return sorted({task.required_dir for task in tasks if task.required_dir})
+
+
+async def try_commands(ask: Ask, plan: Plan, probe: HostProbe) -> dict[str, str]:
+    """Return what commands say that are there and cannot do what they are needed for, by what that is."""
+    tries = {need.trial_of: need for need in requirements_of(plan) if need.trial_args and need.command in probe.tools}
+    answers: dict[str, str] = {}
+    for what, need in tries.items():
+        said = await ask(partial(Agent.trial, words=(need.command, *need.trial_args)))
+        answers[what] = "" if need.trial_fine and need.trial_fine in said else said
+    return {what: said for what, said in answers.items() if said}
+
+
+def judge_host(plan: Plan, host: str, findings: HostFindings) -> list[Problem]:
+    """Return why this host cannot run the plan: tool, directories, targets."""
+    problems = [each for need in requirements_of(plan) for each in tool_problems(need, findings.probe)]
+    problems += trial_problems(plan, findings)
+    for task in tasks_of(plan, host):
+        problems += directory_problems(task.required_dir, findings.probe) if task.required_dir else []
+        problems += judge_files(plan, task, findings.files)
+    return list(dict.fromkeys([*problems, *judge_targets(plan, host, findings)]))
+
+
+def requirements_of(plan: Plan) -> list[Requirement]:
+    """Return what the load generators of a plan need on every host."""
+    tools = dict.fromkeys(step.tool for step in plan.steps)
+    steps = {tool: [step for step in plan.steps if step.tool == tool] for tool in tools}
+    return [need for tool in tools for need in workloads.of(steps[tool][0]).requirements(steps[tool])]
+
+
+def commands_of(needs: Iterable[Requirement]) -> dict[str, tuple[str, ...]]:
+    """Return the commands to look for, each with the words that have it say its version."""
+    return {need.command: need.version_args for need in needs}
+
+
+def trial_problems(plan: Plan, findings: HostFindings) -> Iterable[Problem]:
+    """Check that the commands can do what they are needed for."""
+    for need in requirements_of(plan):
+        if need.trial_of in findings.trials:
+            found = findings.probe.tools[need.command]
+            said = findings.trials[need.trial_of]
+            yield f"{need.command}-unfit", f"{found.text} at {found.path} cannot do {need.trial_of}: {said}"
+
+
+def tool_problems(need: Requirement, probe: HostProbe) -> Iterable[Problem]:
+    """Check that a command is there and new enough."""
+    tool, minimum = posixpath.basename(need.command), need.minimum
+    wanted = f" {'.'.join(map(str, minimum))} or newer" if minimum else ""
+    found = probe.tools.get(need.command)
+    if found is None:
+        where = f"{need.command} is not there" if "/" in need.command else f"{tool} is not on PATH"
+        yield f"{tool}-missing", f"{where}; install {tool}{wanted}"
+    elif minimum and found.version is None:
+        yield f"{tool}-unusable", f"{found.path} does not say its version ({found.text!r})"
+    elif minimum and found.version is not None and found.version < minimum:
+        yield f"{tool}-too-old", f"{found.text} at {found.path} is too old; {tool}{wanted} is needed"
+
+
+def directory_problems(directory: str, probe: HostProbe) -> Iterable[Problem]:
+    """Check that the target directory exists, is a directory, and takes files."""
+    facts = probe.dirs.get(directory)
+    if facts is None:
+        return
+    if not facts.exists:
+        yield "dir-missing", f"directory {directory} does not exist"
+    elif not facts.is_dir:
+        yield "dir-not-a-directory", f"{directory} is not a directory"
+    elif not facts.writable:
+        yield "dir-not-writable", f"directory {directory} is not writable for {probe.user}"
+
+
+def judge_files(plan: Plan, task: HostTask, files: Mapping[str, FileInfo | None]) -> Iterable[Problem]:
+    """Check that no file of the plan is something else than a plain file, unless the profile is about devices."""
+    for spec in task.files:
+        info = files.get(spec.path)
+        if info is None:
+            if is_device(spec.path):
+                yield "device-missing", f"{spec.path} does not exist"
+        elif info.kind in ("block", "char") and not plan.allow_device:
+            yield "target-is-device", f"{spec.path} is a {info.kind} device; this profile is for files"
+        elif info.kind not in ("file", "block", "char"):
+            yield "target-not-a-file", f"{spec.path} is a {info.kind}, not a file"
+
+
+def in_use_by(holder: Holder) -> str:
+    """Say who holds a host."""
+    return f"in use by run {holder.run} of {holder.owner}"
