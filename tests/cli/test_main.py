@@ -156,6 +156,27 @@ def test_a_path_that_no_reader_saw_controls_no_terminal(tmp_path: Path) -> None:
     assert out == f"{tmp_path}/ ]0;N /config.yaml\n".encode()
 
 
+INTERRUPTED_WHILE_IT_LOADS = """
+import os, signal, sys
+wanted = sys.argv[1]
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == wanted:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+from tui.cli.main import entry
+sys.argv = ["benchtui", "doctor"]
+entry()
+"""
+
+
+@pytest.mark.parametrize("module", ["tui.cli.doctor", "tui.cli.checks.ssh"])
+def test_a_ctrl_c_while_modules_are_loaded_is_no_traceback(home: Path, module: str) -> None:
+    words = [sys.executable, "-c", INTERRUPTED_WHILE_IT_LOADS, module]
+    done = subprocess.run(words, capture_output=True, timeout=PATIENCE_S, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 @pytest.mark.parametrize("wide", ["100000000", "-1", "wide"])
 def test_columns_that_no_terminal_has_cost_no_memory(wide: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", wide)

@@ -44,6 +44,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "app": ("tui.cli.open_app", "open the screens (the same as no verb)"),
 }
 BROKEN_PIPE = 141
+INTERRUPTED = 130
 NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 STDOUT = 1
 COLLECTED_EVERY = 20_000  # objects more than before; Python's 700 look a hundred times at modules being loaded
@@ -74,6 +75,8 @@ def entry() -> None:
         except SystemExit as end:  # argparse has said what it had to say
             code = end.code if isinstance(end.code, int) else 1
         sys.stdout.flush()
+    except KeyboardInterrupt:  # while modules are loaded, or the last lines are written
+        code = INTERRUPTED
     except OSError as error:  # what a verb did not foresee, or our own output: a full disk, a reader that went away
         if sys.argv[1:] and sys.argv[1] in HIDDEN:
             raise  # the engine's log wants all of it
@@ -121,11 +124,11 @@ def main(argv: Sequence[str]) -> int:
 
 def run_verb(verb: str, module_name: str, rest: Sequence[str]) -> int:
     """Load one verb, parse its arguments, run it; every foreseen error is a line on stderr and an exit code."""
-    module: VerbModule = importlib.import_module(module_name)
     prog = "benchtui" if verb == "app" else f"benchtui {verb}"
-    parser = Arguments(prog=prog, description=VERBS.get(verb, ("", ""))[1])
-    module.configure(parser)
     try:
+        module: VerbModule = importlib.import_module(module_name)
+        parser = Arguments(prog=prog, description=VERBS.get(verb, ("", ""))[1])
+        module.configure(parser)
         args, more = parser.parse_known_args(rest)
         if more:
             is_late = verb == "app" and more[0] in VERBS
@@ -140,7 +143,7 @@ def run_verb(verb: str, module_name: str, rest: Sequence[str]) -> int:
         print(f"benchtui: {error.object!r}: not UTF-8 text", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
 
 
 def usage() -> str:
