@@ -166,7 +166,8 @@ def kind(each: Schema) -> str:
     if each.get("type") == "object":
         inner = each.get("additionalProperties") or next(iter(each.get("patternProperties", {}).values()), None)
         return f"map of {kind(inner)}" if isinstance(inner, dict) else "map"
-    return str(each.get("type", "any"))
+    named = each.get("type", "any")
+    return " or ".join(named) if isinstance(named, list) else str(named)
 
 
 # -- ssh_config

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.engine.test_precondition import unnamed_devices
+from tui.engine.planning.plan import Choices, build_plan
+from tui.engine.profiles.catalogue import Catalogue
+from tui.model.address import HostAddress
+from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.profile import resolve_params
 from tui.model.profile_load import load_profile
 from tui.workloads.fio.body import resolve_options
 from tui.workloads.fio.jobimport import import_job
-from tui.workloads.fio.option_table import by_name, canonical
+from tui.workloads.fio.option_table import by_name, canonical, table
+from tui.workloads.fio.reach import reach_of, reach_of_engine
 
 LOGS = ("write_iolog", "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log")
 UNSEEN = [
@@ -19,7 +31,9 @@ UNSEEN = [
     "read_iolog=/etc/x", "read_iolog=id|", "replay_redirect=/dev/sda", "merge_blktrace_file=/etc/x", "profile=act",
     "libblkio_path=/dev/sda", "iomem=mmap:/etc/x", "mem=mmap:/etc/x", "iomem=mmaphuge:/etc/x",
     "iomem=mmapshared:/etc/x", "cgroup=../../etc/x", "cgroup=a/../..", "ioengine=exec", "exec_prerun=id",
-    "exec_postrun=id", "include /etc/fio/more.fio",
+    "exec_postrun=id", "include /etc/fio/more.fio", "verify_pattern='/etc/x'", "buffer_pattern=0xff'/etc/x'",
+    "ioscheduler=none", "verify_state_load=1", "allow_mounted_write=1", "cgroup_nodelete=1", "donorname=/etc/x",
+    "dp_scheme=/etc/x", "libblkio_pre_connect_props=path=/dev/sda", "ioengine=pmemblk", "ioengine=libblkio",
 ]  # fmt: skip
 
 
@@ -35,7 +49,7 @@ def extra(name: str, value: str) -> str:
     return (
         "profile: my/x\nheadline: {direction: write, metric: iops}\n"
         "tool: fio\ntitle: x\nfio:\n  global: {directory: /mnt/x, size: 1m, rw: write}\n"
-        f"  jobs: {{a: {{{name}: '{value}'}}}}\n  extra_options: [{name}]\n"
+        f"  jobs: {{a: {{{name}: {json.dumps(value)}}}}}\n  extra_options: [{name}]\n"
     )
 
 
@@ -57,9 +71,72 @@ def test_plain_names_are_taken(option: str) -> None:
     assert option.partition("=")[2] in imported(option)
 
 
+@pytest.mark.parametrize("option", ["aux-path=/etc", "brand_new=/etc/x", "verify_state_save_to=/etc/x"])
+def test_an_import_refuses_an_option_that_nobody_knows_with_its_line(option: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        imported(option)
+    assert [(each.line, "unknown fio option" in each.message) for each in caught.value.problems] == [(5, True)]
+
+
 def test_an_engine_in_a_file_is_named_as_code_that_hosts_run() -> None:
-    said = import_job(job("ioengine=external:/tmp/x.so"), "x.fio", "my/x").messages
+    said = import_job(job("ioengine=external:/tmp/x.so\nimage=img"), "x.fio", "my/x").messages
     assert [each.line for each in said if "external:/tmp/x.so" in each.message] == [5]
+
+
+ELSEWHERE = {
+    "rbd": "rbdname=img", "nbd": "uri=nbd://h/img", "rados": "pool=p", "http": "filename=/bucket/x",
+    "libhdfs": "hdfsdirectory=/x", "gfapi": "volume=v", "nfs": "nfs_url=nfs://h/x", "dfs": "cont=c",
+    "libiscsi": "filename=iscsi\\://h/x/0", "external:/opt/spdk/fio_plugin": "filename=trtype=PCIe traddr=0000.04.00.0",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ELSEWHERE)
+def test_what_an_engine_writes_past_the_hosts_files_is_named_in_the_plan(engine: str) -> None:
+    bare = f"[a]\nrw=write\nsize=1m\nioengine={engine}\n"
+    with pytest.raises(UsageError) as caught:
+        import_job(bare, "x.fio", "my/x")
+    assert [each.line for each in caught.value.problems] == [4]
+    assert import_job(bare.replace("rw=write", "rw=read"), "x.fio", "my/x").profiles, "nothing is overwritten"
+    ((_, text),) = import_job(f"{bare}{ELSEWHERE[engine]}\n", "x.fio", "my/x").profiles
+    plan = planned(text)
+    assert unnamed_devices(plan) == [ELSEWHERE[engine].partition("=")[2]], "somebody has to name it, to have it written"
+
+
+def planned(text: str) -> Plan:
+    path = Path(tempfile.mkdtemp()) / "x.yaml"
+    path.write_text(text)
+    try:
+        return build_plan(Catalogue(path.parent).load(str(path)), Choices([HostAddress("h1")]))
+    finally:
+        shutil.rmtree(path.parent)
+
+
+def test_every_option_and_engine_of_the_table_has_a_class() -> None:
+    of_all = {**table()["engine_options"], **table()["options"]}
+    assert [name for name, each in of_all.items() if reach_of(name, each["type"]) is None] == []
+    assert [engine for engine in table()["engines"] if engine != "external" and reach_of_engine(engine) is None] == []
+
+
+def said_by_fio(word: str) -> list[str]:
+    """The lines of what fio says of itself; of an engine without options it is an error to ask."""
+    return subprocess.run(["fio", word], capture_output=True, text=True, check=False).stdout.splitlines()
+
+
+def options_of(word: str) -> list[str]:
+    return [line.partition(":")[0].strip() for line in said_by_fio(word) if ":" in line]
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="no fio on this machine")
+def test_every_option_and_engine_of_the_fio_that_is_here_has_a_class() -> None:
+    engines = [line.strip() for line in said_by_fio("--enghelp") if line.startswith("\t")]
+    assert len(engines) > 10
+    own = {name for engine in engines for name in options_of(f"--enghelp={engine}")}
+    options = {*options_of("--cmdhelp=all"), *own}
+    assert len(options) > 200
+    known = by_name()
+    assert [name for name in sorted(options) if name not in known] == []
+    assert [name for name in sorted(options) if reach_of(canonical(name), known[name]["type"]) is None] == []
+    assert [engine for engine in engines if reach_of_engine(engine) is None] == []
 
 
 @pytest.mark.parametrize("option", [each for each in UNSEEN if "=" in each and "$" not in each])

@@ -16,7 +16,7 @@ from tui.model.yaml_text import Document, KeyPath
 from tui.workloads.fio.body import as_option, job_of
 from tui.workloads.fio.option_table import OWN_OPTIONS, canonical, is_external, name_problem, option_problem
 from tui.workloads.fio.options import SYNC_OPTIONS
-from tui.workloads.fio.reach import reach_problem
+from tui.workloads.fio.reach import reach_problem, target_problem
 
 # Engines that read and write files by path; of others it is not said here where their data lies.
 FILE_ENGINES = (
@@ -166,6 +166,9 @@ def _place_problems(profile: Profile, job: Effective, document: Document) -> Ite
     if not (directory or filename) and engine in FILE_ENGINES:
         message = "fio: neither 'directory' nor 'filename' says where the files go"
         yield document.problem(("fio",), message, key=True, code=NEEDS_OPTION)
+    writes = job.get("rw", Setting((), "read")).text.partition(":")[0] in (*WRITES, *TRIMS)
+    if found := target_problem(engine, external=is_external(engine), writes=writes, names=job):
+        yield document.problem(job["ioengine"].path, f"ioengine: {found}", code=NEEDS_OPTION)
 
 
 def _headline_problems(profile: Profile, jobs: Collection[Effective], document: Document) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from tui.model.plan import FileSpec, HostTask, Step, is_device
 from tui.model.problem import UsageError
 from tui.workloads.fio.engines import engines_of
-from tui.workloads.fio.images import Image, images_of
+from tui.workloads.fio.images import Image, has_images, images_of
 from tui.workloads.fio.layout import by_size
 from tui.workloads.fio.layout_job import WRITES_WHOLE, job_name
 from tui.workloads.fio.plan import argv
@@ -26,7 +26,7 @@ def fill(steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
     tasks: dict[str, list[HostTask]] = {}
     for step in steps:
         for task in step.tasks:
-            if task.files or not task.images_used or task.host in images:
+            if task.files or not has_images(task) or task.host in images:
                 tasks.setdefault(task.host, []).append(task)
     direct = all(job.direct for step in steps for job in step.jobs)
     return [_task(every, images.get(host, []), times, block_bytes, direct=direct) for host, every in tasks.items()]

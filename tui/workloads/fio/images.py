@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from tui.model.plan import HostTask
 from tui.workloads.fio.options import JobOptions
+from tui.workloads.fio.reach import IN_A_FILE, TARGETS
 
-NAMED_BY = ("image", "rbdname", "uri")  # vitastor, rbd, nbd
+NAMED_BY = ("image", "rbdname", "uri")  # vitastor, rbd, nbd: these can be written from begin to end
 OF_ANY_ENGINE = ("ioengine", "thread")  # what an engine is reached by beside its own options
 
 
@@ -27,8 +28,13 @@ def images_used(jobs: Iterable[JobOptions]) -> list[str]:
 
 
 def image_name(job: JobOptions) -> str | None:
-    """Return what a job calls the image it works on; None when it names none."""
-    return next(filter(None, map(job.get, NAMED_BY)), None)
+    """Return what a job calls the image, pool or URL it works on; None when it names none."""
+    return next(filter(None, map(job.get, TARGETS.get(job.engine, IN_A_FILE))), None)
+
+
+def has_images(task: HostTask) -> bool:
+    """Tell whether a task works on images, which can be written whole; a pool or a bucket cannot."""
+    return bool(task.images_used) and bool(_of_job_file(task.job_file))
 
 
 def images_of(tasks: Sequence[HostTask]) -> dict[str, list[Image]]:

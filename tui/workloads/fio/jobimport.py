@@ -19,6 +19,7 @@ from tui.workloads.base import Imported
 from tui.workloads.fio.jobimport_ini import Option, Section, first_comment, read_sections
 from tui.workloads.fio.jobimport_yaml import Import, Job, Phase, write_phase, write_suite
 from tui.workloads.fio.option_table import by_name, canonical, is_external, name_problem, option_problem
+from tui.workloads.fio.reach import target_problem
 
 # Left out, by fio's own name: they decide what fio prints, which benchtui does for itself.
 PRINTING = {
@@ -177,7 +178,9 @@ def _check_name(option: Option, external: bool, reading: _Reading) -> None:
         reading.wrong(option.line, found)
         return
     if found:
-        reading.say(option.line, f"{found}; it is passed on as it is (extra_options)")
+        passed = "a profile can pass it on in 'extra_options'"
+        reading.wrong(option.line, f"{found}: what it reads or writes is not known; {passed}")
+        return
     for variable in _VARIABLE.findall(value):
         if is_secret(option, variable):
             reading.secrets.add(variable)
@@ -309,12 +312,25 @@ def _with_places(phase: Phase, reading: _Reading) -> Phase:
             what = f"{', '.join(devices)} {'is a device' if len(devices) == 1 else 'are devices'}"
             more = f"; a job that writes destroys what is on {', '.join(lost)}" if lost else ""
             reading.say(filename.line, f"{what}: 'allow_device: true' is set{more}")
+        _check_target(every, reading)
         if _needs_directory(every, names):
             phase.homeless.append(job)
     if phase.homeless:
         message = "no directory: fio takes the one it is started in; here it is the parameter 'directory', set it"
         reading.say(phase.homeless[0].line, message)
     return phase
+
+
+def _check_target(options: Mapping[str, Option], reading: _Reading) -> None:
+    """Refuse a job that writes where no option of it says."""
+    from tui.workloads.fio.check import TRIMS, WRITES
+
+    engine, mode = options.get("ioengine"), options.get("rw")
+    if engine is None or mode is None:
+        return
+    text, writes = engine.value or "", (mode.value or "").partition(":")[0] in (*WRITES, *TRIMS)
+    if found := target_problem(text, external=is_external(text), writes=writes, names=options):
+        reading.wrong(engine.line, f"ioengine: {found}")
 
 
 def _needs_directory(options: Mapping[str, Option], names: Sequence[str]) -> bool:

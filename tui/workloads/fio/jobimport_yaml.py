@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import Param, ParamKind, parse_param
 from tui.workloads.fio.jobimport_ini import Option
-from tui.workloads.fio.option_table import by_name, canonical, canonical_names, is_external
+from tui.workloads.fio.option_table import by_name, canonical
 from tui.workloads.fio.options import SYNC_OPTIONS
 
 # Options that become parameters when a profile has them with one value.
@@ -200,8 +200,6 @@ def _param_text(param: Param) -> str:
 def _fio_lines(sheet: _Sheet) -> list[str]:
     phase = sheet.phase
     lines = ["fio:"]
-    if unknown := _unknown_options(phase):
-        lines.append(f"  extra_options: [{', '.join(map(scalar, unknown))}]")
     everywhere = len(phase.homeless) == len(phase.jobs)
     shared = [_option_text(sheet, option) for option in phase.shared.values()]
     shared += [_directory_text(sheet)] if everywhere and phase.homeless else []
@@ -217,14 +215,6 @@ def _fio_lines(sheet: _Sheet) -> list[str]:
 
 def _directory_text(sheet: _Sheet) -> str:
     return f'directory: "{{{sheet.by_option["@directory"]}}}"'
-
-
-def _unknown_options(phase: Phase) -> list[str]:
-    engines = [option.value or "" for option in _every_option(phase) if canonical(option.name) == "ioengine"]
-    if any(map(is_external, engines)):
-        return []
-    names = dict.fromkeys(option.name for option in _every_option(phase))
-    return [name for name in names if name not in canonical_names()]
 
 
 def _option_text(sheet: _Sheet, option: Option) -> str:
