@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.engine.test_precondition import unnamed_devices
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue
+from tui.engine.safety.destroy import unnamed_devices
 from tui.model.address import HostAddress
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
