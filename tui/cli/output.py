@@ -14,6 +14,7 @@ CONTROLS = re.compile(
     r"\r\x1b\[K|\x1b\[[0-9;]*m"  # ours: the line of progress and colours
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 )
+SAFE = bytes((*b"\t\n", *range(32, 127)))
 
 
 class PlainOutput:
@@ -27,13 +28,20 @@ class PlainOutput:
 
     def write(self, text: str) -> int:
         """Write text, with its colours."""
-        if not text.isprintable():
+        if not is_plain(text):
             text = CONTROLS.sub(lambda found: " " if len(found[0]) == 1 else found[0], text)
         return self._stream.write(text)
 
     def __getattr__(self, name: str) -> Any:
         """Be the stream in all else."""
         return getattr(self._stream, name)
+
+
+def is_plain(text: str) -> bool:
+    """Tell whether a text has nothing to filter; quick, for documents of many MB."""
+    if text.isascii():
+        return not text.encode().translate(None, SAFE)
+    return text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def guard() -> None:
