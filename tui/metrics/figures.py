@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from tui.metrics.buckets import label
@@ -99,7 +99,7 @@ def headline_behind(headline: Headline, dirs: Mapping[str, Result], kind: str) -
     """Return how many samples lie beyond a headline that is a percentile; None of any other."""
     if headline.metric != "latency" or headline.percentile is None:
         return None
-    found = _wanted(headline, dirs)
+    found = found_in(headline, dirs)
     latency = latency_of(dirs[found], found, kind) if found in dirs else None
     return None if latency is None else int(behind(latency.n, headline.percentile))
 
@@ -109,7 +109,7 @@ def value_of(headline: Headline, dirs: Mapping[str, Result], kind: str) -> float
 
     `kind` is the step's latency kind. Where there is one direction of I/O alone, it is the mixed one too.
     """
-    wanted = _wanted(headline, dirs)
+    wanted = found_in(headline, dirs)
     result = dirs.get(wanted)
     if result is None:
         return None
@@ -121,13 +121,14 @@ def value_of(headline: Headline, dirs: Mapping[str, Result], kind: str) -> float
     return latency.mean_ns if headline.percentile is None else shown_percentile(latency, headline.percentile)
 
 
-def _wanted(headline: Headline, dirs: Mapping[str, Result]) -> str:
+def found_in(headline: Headline, dirs: Iterable[str]) -> str:
     """Return the direction that a headline is found in."""
+    names = list(dirs)
     wanted = OPERATIONS_AS if headline.metric == "ops" else headline.direction
-    if wanted == MIXED and BOTH in dirs:
+    if wanted == MIXED and BOTH in names:
         return BOTH
-    if wanted == MIXED and MIXED not in dirs:
-        counted = [name for name in dirs if direction(name).in_total]
+    if wanted == MIXED and MIXED not in names:
+        counted = [name for name in names if direction(name).in_total]
         wanted = counted[0] if len(counted) == 1 else wanted
     return wanted
 

@@ -53,6 +53,19 @@ def direction(name: str) -> Direction:
     return DIRECTIONS.get(name) or Direction(name)
 
 
+def each_io_once(names: Iterable[str]) -> list[str]:
+    """Return the directions by which all I/O is judged, each once: reads and writes as one where that is told.
+
+    With one histogram for both, reads and writes have no latencies of their own.
+    """
+    known = list(names)
+    if MIXED in known:
+        return [MIXED]
+    if BOTH in known:
+        return [BOTH, *(name for name in known if name not in ("read", "write") and direction(name).in_total)]
+    return [name for name in known if direction(name).in_total]
+
+
 def in_order(names: Iterable[str]) -> list[str]:
     """Return directions as they are shown, unknown ones last."""
     order = list(DIRECTIONS)

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from tui.metrics import units
-from tui.metrics.registry import METRICS, MIXED, meaning
+from tui.metrics.registry import BOTH, METRICS, MIXED, meaning
 from tui.metrics.units import Few
 from tui.model.criteria import Criterion, parse_criterion
 from tui.model.plan import Headline
@@ -128,7 +128,8 @@ def _figures(criterion: Criterion, point: Point) -> Iterator[Headline]:
         if point.headline is not None and point.headline.metric == "ops":
             names.add(point.headline.direction)
     else:
-        names = {name for each in point.attempts for name in each.step.results.aggregate} - {MIXED}
+        sums = {MIXED} if criterion.metric == "latency" else {MIXED, BOTH}
+        names = {name for each in point.attempts for name in each.step.results.aggregate} - sums
     for name in sorted(names) if not criterion.direction else [criterion.direction]:
         yield Headline(criterion.metric, name, criterion.percentile)
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from tui.metrics import figures
 from tui.metrics.histogram import Histogram
-from tui.metrics.registry import MIXED, direction, in_order
+from tui.metrics.registry import BOTH, MIXED, direction, in_order
 from tui.model.plan import Headline
 from tui.model.record import RunRecord
 from tui.model.step_record import SeriesColumns, StepRecord
@@ -41,10 +41,8 @@ class Attempt(Struct, frozen=True):
         return None if result is None else figures.latency_of(result, self.found_in(figure), self.latency_kind)
 
     def found_in(self, figure: Headline) -> str:
-        """Return the direction that has a figure: where there is one alone, it is the mixed one too."""
-        wanted = figures.OPERATIONS_AS if figure.metric == "ops" else figure.direction
-        known = [name for name in self.step.results.aggregate if direction(name).in_total]
-        return known[0] if wanted == MIXED and wanted not in known and len(known) == 1 else wanted
+        """Return the direction that has a figure: reads and writes together may be told as `both`, or be one alone."""
+        return figures.found_in(figure, self.step.results.aggregate)
 
     def series(self, figure: Headline) -> SeriesColumns | None:
         """Return what all hosts together did second by second."""
@@ -130,7 +128,7 @@ def _figures(attempt: Attempt) -> Iterator[Headline]:
 
 
 def _of_direction(name: str, *, operations: bool) -> Iterable[Headline]:
-    if not operations:
+    if not operations and name != BOTH:  # its I/Os are those of reads and writes
         yield Headline("iops", name)
         if direction(name).moves_data:
             yield Headline("bandwidth", name)

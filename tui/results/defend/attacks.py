@@ -10,7 +10,7 @@ from tui.metrics import units
 from tui.metrics.deviation import share_text, spread_of
 from tui.metrics.figures import kind_of, latency_of, percentile_of, shown_percentile
 from tui.metrics.histogram import Histogram
-from tui.metrics.registry import MIXED, direction
+from tui.metrics.registry import MIXED, each_io_once
 from tui.results.defend.defence import Answer, Attack, Said, answers
 from tui.results.findings.unknown import Moot
 from tui.results.record.length import is_short, length_text
@@ -161,8 +161,7 @@ def laggards(_: RunRecord, step: StepRecord | None) -> Iterator[Said]:
     """How far the slowest host is from the median, and which hosts were not there to the end."""
     if step is None:
         return
-    counted = [name for name in step.results.aggregate if direction(name).in_total]
-    for name in [MIXED] if MIXED in counted else counted:
+    for name in each_io_once(step.results.aggregate):
         rates = {host: dirs[name].iops for host, dirs in step.results.per_host.items() if name in dirs}
         spread = spread_of(rates)
         known = {host: share for host, share in spread.shares.items() if share is not None}

@@ -8,7 +8,7 @@ from statistics import fmean, median, pstdev
 from tui.journal.loss import names_of
 from tui.metrics import units
 from tui.metrics.figures import latency_of, shown_percentile
-from tui.metrics.registry import MIXED, direction
+from tui.metrics.registry import each_io_once
 from tui.model.step_record import DirectionRecord, StepRecord
 from tui.model.thresholds import default
 from tui.results.findings.check import Found, StepEvidence, UnknownError, step_check
@@ -32,8 +32,7 @@ def stragglers(at: StepEvidence) -> Iterator[Found]:
     """Hosts far behind the median hold the others' figures down, or measure something else."""
     if len(at.record.results.per_host) < STRAGGLER_HOSTS:
         raise UnknownError(f"fewer than {STRAGGLER_HOSTS} hosts: there is no median to compare with")
-    counted = [name for name in at.record.results.aggregate if direction(name).in_total]
-    for name in [MIXED] if MIXED in counted else counted:
+    for name in each_io_once(at.record.results.aggregate):
         yield from _of_direction(at, name)
 
 
