@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from tests.lab.faults_check import problem_codes, violations
 from tests.lab.faults_run import LiveRun
+from tests.lab.small_tmp import narrow
 from tests.lab.sshd import SshdLab
 
 pytestmark = pytest.mark.e2e
@@ -21,22 +21,22 @@ AGENT_KIB = 40  # the agent, the job file and the small files beside them
 
 @contextmanager
 def small_spool(root: Path, size_kib: int) -> Iterator[SshdLab]:
-    """Two hosts; the private directory of h1 is on a file system of this size, in a mount namespace of its sshd."""
-    place = f"/tmp/.benchtui-{os.getuid()}"
-    mount = f"mkdir -p -m 700 {place}; mount -t tmpfs -o size={size_kib}k,mode=700 tmpfs {place}"
-    wrapper = ["unshare", "--mount", "sh", "-c", f'set -e; {mount}; exec "$@"', "sh"]
-    if subprocess.run([*wrapper, "true"], check=False, capture_output=True).returncode != 0:
-        pytest.skip("no mount namespaces here")
+    """Two hosts; /tmp of h1 is a file system of this size, in a mount namespace of its sshd."""
     lab = SshdLab(root, hosts=2)
-    lab.host("h1").wrapper = wrapper
+    if not narrow(lab.host("h1"), size_kib, root.parent):
+        pytest.skip("no mount namespaces here")
     with lab:
         yield lab
 
 
-def begin(lab: SshdLab, home: Path, target: Path, runtime: str) -> LiveRun:
+def root_of_h1(lab: SshdLab) -> Path:
     h1 = lab.host("h1").process
     assert h1 is not None
-    roots = {"h1": Path(f"/proc/{h1.pid}/root")}
+    return Path(f"/proc/{h1.pid}/root")
+
+
+def begin(lab: SshdLab, home: Path, target: Path, runtime: str) -> LiveRun:
+    roots = {"h1": root_of_h1(lab)}
     return LiveRun.begin(home, lab, target, {"runtime": runtime}, root_of=lambda host: roots.get(host, Path("/")))
 
 
@@ -61,3 +61,33 @@ def test_spool_without_room_for_the_agent(home: Path, tmp_path: Path, target: Pa
         assert "cannot write" in told
         assert violations(run, record) == []
         run.no_process_left()
+
+
+@contextmanager
+def no_room(place: Path) -> Iterator[None]:
+    """Take all room of a file system, and whatever anybody gives free, as soon as that is there."""
+    over = threading.Event()
+
+    def take() -> None:
+        with (place / "filler").open("wb", buffering=0) as file:
+            while not over.is_set():
+                with suppress(OSError):
+                    file.write(bytes(4096))
+
+    taker = threading.Thread(target=take)
+    taker.start()
+    try:
+        yield
+    finally:
+        over.set()
+        taker.join()
+        (place / "filler").unlink()
+
+
+def test_spool_on_which_others_take_every_byte_that_is_given_free(home: Path, tmp_path: Path, target: Path) -> None:
+    with small_spool(tmp_path / "lab", AGENT_KIB + 400) as lab, begin(lab, home, target, "12s") as run:
+        run.measuring()
+        with no_room(root_of_h1(lab) / "tmp"):
+            record = run.finished()
+        assert problem_codes(record, "h1") == {"spool-full"}
+        assert violations(run, record) == []

@@ -60,16 +60,17 @@ class HostLoad:
 def marked(run_id: str, host: str | None = None) -> list[int]:
     """Pids of all processes that carry a run's mark (and a host's), whoever is their parent; zombies have none."""
     marks = {f"BENCHTUI_RUN={run_id}".encode()} | ({f"BENCHTUI_HOST={host}".encode()} if host else set())
-    return [pid for pid, words in _environments() if marks <= words]
+    return [pid for pid, words in environments() if marks <= words]
 
 
 def shells(run_id: str) -> list[int]:
     """Pids of the agent's own shells that work for a run: they outlive its load, and write down how it ended."""
     mark = f"BENCHTUI_AGENT={run_id}/".encode()
-    return [pid for pid, words in _environments() if any(word.startswith(mark) for word in words)]
+    return [pid for pid, words in environments() if any(word.startswith(mark) for word in words)]
 
 
-def _environments() -> Iterator[tuple[int, set[bytes]]]:
+def environments() -> Iterator[tuple[int, set[bytes]]]:
+    """Yield pid and environment of every process that we may look at."""
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError):

@@ -109,10 +109,20 @@ class LiveRun:
         ends = [event for event in self.of_type(TaskEnded) if (event.host, event.phase) == (host, phase)]
         return ends[-1] if ends else None
 
-    def load_on(self, host: str) -> HostLoad:
-        """The processes of a host's measurement."""
-        started = [e for e in self.of_type(TaskStarted) if (e.host, e.phase) == (host, "measure")]
+    def load_on(self, host: str, phase: str = "measure") -> HostLoad:
+        """The processes of a host's measurement, or of its layout."""
+        started = [e for e in self.of_type(TaskStarted) if (e.host, e.phase) == (host, phase)]
         return HostLoad(self.run_id, host, self.root_of(host) / started[-1].remote_dir.lstrip("/"))
+
+    def loaded(self, host: str, phase: str = "measure") -> bool:
+        """Whether a host's load generator has been started in this phase."""
+        with suppress(IndexError):
+            return (self.load_on(host, phase).remote_dir / "load").exists()
+        return False
+
+    def started(self) -> bool:
+        """Whether the engine has got as far as to measure."""
+        return any(event.phase == "measure" for event in self.of_type(PhaseStarted))
 
     def record(self) -> dict[str, Any]:
         """The record: run.json when the engine wrote one, else what can be derived."""

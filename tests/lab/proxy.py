@@ -90,6 +90,8 @@ class FaultProxy:
         self._links: set[Link] = set()
         self._flowing = asyncio.Event()
         self._flowing.set()
+        self._released = asyncio.Event()
+        self._released.set()
         self._server: asyncio.Server | None = None
         self._held: socket.socket | None = bound_socket(0)
         self.port = int(self._held.getsockname()[1])
@@ -110,6 +112,14 @@ class FaultProxy:
     def blackhole(self) -> None:
         """Pass nothing on, neither way, on old and new connections alike; everything stays open."""
         self._call(self._flowing.clear)
+
+    def hold(self) -> None:
+        """Keep back every byte until `release`; no fault, but a way to make a handshake last."""
+        self._call(self._released.clear)
+
+    def release(self) -> None:
+        """Pass on what was kept back by `hold`."""
+        self._call(self._released.set)
 
     def slow(self, delay_s: float) -> None:
         """Hold back every piece this long."""
@@ -195,6 +205,7 @@ class FaultProxy:
     async def _forward(self, link: Link, direction: Direction, reader: asyncio.StreamReader) -> None:
         with contextlib.suppress(OSError, RuntimeError):
             while data := await reader.read(PIECE):
+                await self._released.wait()
                 await self._flowing.wait()
                 if self._delay_s:
                     await asyncio.sleep(self._delay_s)

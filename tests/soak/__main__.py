@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.soak.kinds import BY_NAME
+from tests.soak.kinds import BY_NAME, KINDS, PHASES
 from tests.soak.lab import SoakLab
 from tests.soak.trial import DRAWS, Trial, clean_run, drawn, play
 
@@ -53,34 +53,44 @@ def tell(trial: Trial) -> None:
 
 
 def summary(played: list[Trial]) -> str:
-    """Return the counts of all trials: by kind of fault, by state."""
-    drawn_, hit, missed, bad = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
-    for trial in played:
-        for fault, did in zip(trial.faults, [*trial.hit, *[False] * len(trial.faults)], strict=False):
-            drawn_[fault.kind.name] += 1
-            (hit if did else missed)[fault.kind.name] += 1
-            bad[fault.kind.name] += bool(trial.broken)
+    """Return the counts of all trials: by phase and kind of their first fault, by state, and what was left."""
+    hits = [trial for trial in played if trial.counts]
+    lines = [f"{'phase':<11}{'kind':<28}{'hit':>5}{'missed':>8}{'violations':>12}"]
+    for phase in PHASES:
+        lines += [line_of(phase, kind.name, played) for kind in KINDS if of_cell(phase, kind.name, played)]
+    lines += [line_of(phase, "all", played) for phase in PHASES]
+    seconds = [hit for trial in played for hit in trial.hit[1:]]
+    lines.append(f"second faults, while it measures: {sum(seconds)} of {len(seconds)} hit")
     states = Counter(trial.state for trial in played)
-    lines = [f"{'kind':<28}{'drawn':>6}{'hit':>6}{'missed':>8}{'violations':>12}"]
-    lines += [f"{name:<28}{drawn_[name]:>6}{hit[name]:>6}{missed[name]:>8}{bad[name]:>12}" for name in sorted(drawn_)]
-    phases = Counter(trial.faults[0].phase for trial in played if trial.counts)
-    lines.append("hit in: " + ", ".join(f"{phase} {count}" for phase, count in phases.most_common()))
     lines.append(", ".join(f"{count} {state or 'unknown'}" for state, count in states.most_common()))
+    latest = max((trial.ended_s for trial in played), default=0)
+    kept = [trial for trial in played if trial.kept]
+    lines.append(
+        f"without recover: no process and no lock {latest:.0f}s after the end at the latest; {len(kept)} trials left "
+        f"{sum(trial.kept for trial in kept)} directories, {sum(trial.kept_bytes for trial in kept)} bytes"
+    )
     killed = [trial for trial in played if trial.engine_killed]
     recovered = [trial for trial in killed if trial.recovery == "after the lease"]
-    latest, kept = max((trial.ended_s for trial in played), default=0), [trial.kept for trial in played if trial.kept]
-    lines.append(
-        f"without recover: clean {latest:.0f}s after the end at the latest; {len(kept)} trials kept {sum(kept)} "
-        "directories for it"
-    )
     lines.append(
         f"engine killed in {len(killed)}, {len(recovered)} recovered after the lease: "
         f"{sum(trial.added for trial in recovered)} bytes added"
     )
-    hits = [trial for trial in played if trial.counts]
     broken = sum(bool(trial.broken) for trial in played)
     lines.append(f"{len(played)} played, {len(hits)} hit, {len(played) - len(hits)} missed, {broken} with violations")
     return "\n".join(lines)
+
+
+def of_cell(phase: str, kind: str, played: list[Trial]) -> list[Trial]:
+    """Return the trials whose first fault was of a kind (``all``: any) in a phase."""
+    firsts = ((trial, trial.faults[0]) for trial in played)
+    return [trial for trial, fault in firsts if fault.phase == phase and kind in (fault.kind.name, "all")]
+
+
+def line_of(phase: str, kind: str, played: list[Trial]) -> str:
+    """Return one row of the table."""
+    cell = of_cell(phase, kind, played)
+    hit = sum(trial.counts for trial in cell)
+    return f"{phase:<11}{kind:<28}{hit:>5}{len(cell) - hit:>8}{sum(bool(trial.broken) for trial in cell):>12}"
 
 
 def main() -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.faults_check import problem_codes, violations
 from tests.lab.faults_run import LiveRun
+from tui.model.event import Message
 
 if TYPE_CHECKING:
     from tests.soak.lab import SoakLab
@@ -55,12 +57,25 @@ def suffering_with_it(trial: Trial, record: dict[str, Any]) -> Iterator[str]:
             yield f"no result of {host}"
 
 
+def named_as_left(run: LiveRun) -> set[str]:
+    """Return the hosts of which a run says that it has left something there, or could not collect all."""
+    messages = {each.host for each in run.of_type(Message) if each.host and "stay behind" in each.text}
+    reason = run.record()["reason"].partition("not all was collected from ")[2].partition(":")[0]
+    return messages | {name.strip() for name in reason.split(",")}
+
+
+def size_of(directory: Path) -> int:
+    """Return the bytes in all files below a directory."""
+    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+
+
 def describe(pids: list[int]) -> list[str]:
-    """Return the command lines of processes."""
+    """Return pid and command line of each of these processes that is still there."""
     lines = []
     for pid in pids:
-        path = Path(f"/proc/{pid}/cmdline")
-        lines.append(f"{pid} {path.read_bytes()[:80].decode(errors='replace') if path.exists() else 'gone'}")
+        with suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
+            lines.append(f"{pid} {words[:80].decode(errors='replace')}")
     return lines
 
 

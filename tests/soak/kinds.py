@@ -5,31 +5,41 @@ from __future__ import annotations
 import random
 import signal
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 from tests.e2e.command import comm
-from tests.lab.faults import kill, kill_sessions
+from tests.lab.faults import HostLoad, kill, kill_sessions
 from tests.lab.faults_run import LiveRun
 from tests.lab.flood import FLOODS
+from tests.patience import wait_until
 from tests.soak.lab import FLOODS as SOAKED
 from tests.soak.lab import SoakLab
 from tui.model.event import StopRequested
 
 MEASURE = "measure"
-EARLY = ("connect", "preflight", "layout", "barrier")
+PHASES = ("connect", "preflight", "layout", "barrier", MEASURE, "collect", "cleanup")
+LOADED = ("layout", MEASURE)  # a load generator runs
+WATCHED = ("layout", "barrier", MEASURE)  # the agent's shells look after a task
+TURNS = (MEASURE, *PHASES)  # trials take the phases in turn; most kinds are for the measurement
 Cost = Literal["none", "host", "run"]  # what is lost: nothing; what this host had still to measure; the run's rest
 REPAIR_S = 7.0  # a broken connection is up again this long after its cause is gone, on a busy machine
 
 
 @dataclass(frozen=True)
 class Scene:
-    """One run in the lab."""
+    """One run in the lab, and where and when a fault strikes it."""
 
     lab: SoakLab
     run: LiveRun
     host: str
+    phase: str = MEASURE
+
+    def load_on(self, host: str) -> HostLoad:
+        """The processes of a host's task in this phase: what is armed in the barrier is what measures later."""
+        return self.run.load_on(host, "layout" if self.phase == "layout" else MEASURE)
 
 
 Act = Callable[[Scene], bool]  # False: there was nothing to do it to
@@ -48,7 +58,8 @@ class Kind:
     cuts_renewal: bool = False  # the lease is not renewed while it lasts
     kills_engine: bool = False
     floods: bool = False
-    measuring: bool = False  # only a load that runs can have it
+    asks: bool = False  # it is a request, which the engine journals
+    phases: tuple[str, ...] = PHASES  # where it can strike
     small: bool = False  # only the host with the small spool can
 
 
@@ -56,7 +67,8 @@ class Kind:
 class Fault:
     """A kind drawn for a trial, and the phase that it shall hit.
 
-    `at_s` counts from the first samples of all hosts; of an early phase: from its begin.
+    `at_s` counts from the first samples of all hosts, or from the first process of a layout. The other phases are held
+    until it strikes.
     """
 
     kind: Kind
@@ -66,8 +78,8 @@ class Fault:
     phase: str = MEASURE
 
     @property
-    def early(self) -> bool:
-        return self.phase != MEASURE
+    def measuring(self) -> bool:
+        return self.phase == MEASURE
 
     def __str__(self) -> str:
         lasts = f" for {self.lasts_s:.1f}s" if self.lasts_s else ""
@@ -75,7 +87,7 @@ class Fault:
 
     def cost(self, lease_s: int, runtime_s: int) -> Cost | None:
         """Return what it must cost; None: it may or may not, being near the lease or the end of the load."""
-        if self.early or self.kind.kills_engine:
+        if not self.measuring or self.kind.kills_engine:
             return None
         near_the_lease = self.kind.cuts_renewal and self.lasts_s + REPAIR_S > lease_s * 5 / 6
         too_late = self.kind.cost != "none" and self.at_s > runtime_s - 2.5
@@ -116,7 +128,7 @@ def signal_sessions(number: signal.Signals, scene: Scene) -> bool:
 def signal_load(who: str, number: signal.Signals, scene: Scene) -> bool:
     """Signal one process of a host's load, all of fio, or one of its workers."""
     try:
-        load = scene.run.load_on(scene.host)
+        load = scene.load_on(scene.host)
         pids = {
             "main": lambda: [load.main],
             "fio": lambda: [load.main, *load.workers()],
@@ -145,7 +157,7 @@ def kill_engine(scene: Scene) -> bool:
 
 def kill_all_watchers(scene: Scene) -> bool:
     """Kill the engine, and supervisor and guard of every task on every host, at once."""
-    pids = [pid for host in scene.lab.names for pid in scene.run.load_on(host).watchers()]
+    pids = [pid for host in scene.lab.names for pid in scene.load_on(host).watchers()]
     if (engine := scene.run.engine_pid()) is None or not pids:
         return False
     for pid in [engine, *pids]:
@@ -175,10 +187,22 @@ def quick_shell(scene: Scene) -> bool:
     return True
 
 
+def hang_probe(scene: Scene) -> bool:
+    """Have fio hang that is just being asked for its version."""
+    (scene.lab.host(scene.host).root / "hang").touch()
+    return True
+
+
 def ask(words: tuple[str, ...], scene: Scene) -> bool:
-    """Ask the run to end; a command that comes when all is over ends well and does nothing."""
-    done = scene.run.command("stop", scene.run.run_id, *words)[0] == 0
-    return done and bool(scene.run.of_type(StopRequested))
+    """Ask the run to end; a command that comes when all is over ends well and does nothing.
+
+    It waits for the end of the run: a phase that is held goes on as soon as the engine has heard it.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(scene.run.command, "stop", scene.run.run_id, *words)
+        wait_until(lambda: asked.done() or bool(scene.run.of_type(StopRequested)), "an answer to stop")
+        scene.lab.release()
+        return asked.result()[0] == 0 and bool(scene.run.of_type(StopRequested))
 
 
 def frozen_then(words: tuple[str, ...], scene: Scene) -> bool:
@@ -204,44 +228,54 @@ KINDS = [
     Kind("refused-for-good", refuse, cost="host", permanent=True),
     Kind("sshd-session-killed", sessions),
     Kind("sshd-session-frozen", freeze_sessions, partial(signal_sessions, CONT), (1, 12), cuts_renewal=True),
-    Kind("fio-killed", partial(signal_load, "main", signal.SIGKILL), cost="host", measuring=True),
-    Kind("fio-worker-killed", partial(signal_load, "worker", signal.SIGKILL), cost="host", measuring=True),
-    Kind("fio-frozen", partial(signal_load, "fio", STOP), partial(signal_load, "fio", CONT), (1, 4), measuring=True),
-    Kind("fio-terminated", partial(signal_load, "main", signal.SIGTERM), cost="host", measuring=True),
-    Kind("supervisor-killed", partial(signal_load, "supervisor", signal.SIGKILL), cost="host", measuring=True),
-    Kind("runner-killed", partial(signal_load, "runner", signal.SIGKILL), cost="host", measuring=True),
-    Kind("guard-killed", partial(signal_load, "guard", signal.SIGKILL), measuring=True),
-    Kind("watchers-killed", partial(signal_load, "watchers", signal.SIGKILL), cost="host", measuring=True),
-    Kind("supervisor-frozen", freeze_supervisor, thaw_supervisor, (1, 4), measuring=True),
-    Kind("engine-and-watchers-killed", kill_all_watchers, cost="run", kills_engine=True, measuring=True),
-    Kind("spool-full", lambda scene: scene.lab.fill_spool(), cost="host", measuring=True, small=True),
+    Kind("probe-hangs", hang_probe, cost="host", phases=("preflight",)),
+    Kind("fio-killed", partial(signal_load, "main", signal.SIGKILL), cost="host", phases=LOADED),
+    Kind("fio-worker-killed", partial(signal_load, "worker", signal.SIGKILL), cost="host", phases=LOADED),
+    Kind("fio-frozen", partial(signal_load, "fio", STOP), partial(signal_load, "fio", CONT), (1, 4), phases=LOADED),
+    Kind("fio-terminated", partial(signal_load, "main", signal.SIGTERM), cost="host", phases=LOADED),
+    Kind("supervisor-killed", partial(signal_load, "supervisor", signal.SIGKILL), cost="host", phases=WATCHED),
+    Kind("runner-killed", partial(signal_load, "runner", signal.SIGKILL), cost="host", phases=LOADED),
+    Kind("guard-killed", partial(signal_load, "guard", signal.SIGKILL), phases=WATCHED),
+    Kind("watchers-killed", partial(signal_load, "watchers", signal.SIGKILL), cost="host", phases=WATCHED),
+    Kind("supervisor-frozen", freeze_supervisor, thaw_supervisor, (1, 4), phases=WATCHED),
+    Kind("engine-and-watchers-killed", kill_all_watchers, cost="run", kills_engine=True, phases=WATCHED),
+    Kind("spool-full", lambda scene: scene.lab.fill_spool(), cost="host", phases=(MEASURE,), small=True),
     Kind("slow-shell", slow_shell, quick_shell, (2, 8), cuts_renewal=True),
-    *(Kind(f"flood-{how}", partial(flood, how), cost="host", measuring=True, floods=True) for how in SOAKED),
-    Kind("fio-frozen-then-stop", partial(frozen_then, ()), cost="run", measuring=True),
-    Kind("fio-frozen-then-abort", partial(frozen_then, ("--abort",)), cost="run", measuring=True),
+    *(Kind(f"flood-{how}", partial(flood, how), cost="host", phases=(MEASURE,), floods=True) for how in SOAKED),
+    Kind("fio-frozen-then-stop", partial(frozen_then, ()), cost="run", asks=True, phases=LOADED),
+    Kind("fio-frozen-then-abort", partial(frozen_then, ("--abort",)), cost="run", asks=True, phases=LOADED),
     Kind("engine-killed", kill_engine, cost="run", kills_engine=True),
     Kind("engine-frozen", partial(signal_engine, STOP), partial(signal_engine, CONT), (1, 9), cuts_renewal=True),
     Kind("engine-terminated", partial(signal_engine, signal.SIGTERM), cost="run"),
-    Kind("stop", partial(ask, ()), cost="run"),
-    Kind("abort", partial(ask, ("--abort",)), cost="run"),
+    Kind("stop", partial(ask, ()), cost="run", asks=True),
+    Kind("abort", partial(ask, ("--abort",)), cost="run", asks=True),
 ]
 BY_NAME = {kind.name: kind for kind in KINDS}
-EARLY_SHARE, SECOND_SHARE = 0.15, 0.3
+SECOND_SHARE = 0.3
 
 
-def draw(random_: random.Random, hosts: list[str], runtime_s: int, kind: Kind | None = None) -> list[Fault]:
-    """Return one or two faults at random times; only the first one may end the engine or the run."""
-    faults = [draw_one(random_, kind or random_.choice(KINDS), hosts, runtime_s)]
+def phase_of(number: int, kind: Kind | None = None) -> str:
+    """Return the phase that a trial is for: all that there are for a kind, in turn."""
+    turns = [phase for phase in TURNS if kind is None or phase in kind.phases]
+    return turns[number % len(turns)]
+
+
+def kinds_of(phase: str) -> list[Kind]:
+    """Return the kinds that can strike in a phase."""
+    return [kind for kind in KINDS if phase in kind.phases]
+
+
+def draw(random_: random.Random, hosts: list[str], runtime_s: int, kind: Kind, phase: str) -> list[Fault]:
+    """Return a fault of this kind in this phase, and perhaps a second, gentle one while it measures."""
+    faults = [draw_one(random_, kind, hosts, runtime_s, phase)]
     if random_.random() < SECOND_SHARE:
-        gentle = [each for each in KINDS if each.cost != "run" and not each.small]
+        gentle = [each for each in kinds_of(MEASURE) if each.cost != "run" and not each.small]
         others = [host for host in hosts if host != faults[0].host]  # one fault's end would end the other one too
-        faults.append(draw_one(random_, random_.choice(gentle), others or hosts, runtime_s))
+        faults.append(draw_one(random_, random_.choice(gentle), others or hosts, runtime_s, MEASURE))
     return faults
 
 
-def draw_one(random_: random.Random, kind: Kind, hosts: list[str], runtime_s: int) -> Fault:
-    early = random_.random() < EARLY_SHARE and not kind.measuring
-    phase = random_.choice(EARLY) if early else MEASURE
-    at = random_.uniform(0.0, 0.1) if early else random_.uniform(0.0, runtime_s - 1.5)
+def draw_one(random_: random.Random, kind: Kind, hosts: list[str], runtime_s: int, phase: str) -> Fault:
+    longest = {MEASURE: runtime_s - 1.5, "layout": 1.5}.get(phase, 0.0)
     host = hosts[-1] if kind.small else random_.choice(hosts)
-    return Fault(kind, host, at, random_.uniform(*kind.lasts), phase)
+    return Fault(kind, host, random_.uniform(0.0, longest), random_.uniform(*kind.lasts), phase)

@@ -1,18 +1,19 @@
-"""The lab of the soak test: hosts behind proxies whose log-in shells can be slowed, whose loads can be made to flood.
+"""The lab of the soak test: hosts behind proxies that can be slow, that can flood, and on which a phase can be held.
 
-The last host has a small file system of its own for its spool, where the machine lets us mount one.
+The last host has a small /tmp of its own for its spool, where the machine lets us mount one.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
+import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from tests.lab.faults import forget_on_hosts
+from tests.lab.faults import environments, forget_on_hosts, kill
 from tests.lab.flood import REAL
 from tests.lab.proxy import ProxiedLab
+from tests.lab.small_tmp import narrow
 from tests.lab.sshd import LabHost, set_env
 
 FLOODS = ("lines", "one-line", "stderr", "objects")
@@ -22,14 +23,37 @@ SHELL = """\
 [ ! -e {root}/slow ] || sleep "$(cat {root}/slow)"
 exec /bin/sh
 """
-FIO = """\
+# A phase is held on a host by what it does there, as long as the file `hold` names the phase and the run.
+HELD = """\
 #!/bin/sh
+hold() {{ : >{root}/held; while [ -e {root}/hold ]; do sleep 0.05; done; :; }}
+holds_when() {{ # FILE FILE: a task has the one and not the other; what the agent asks within a task is left alone
+    case $PWD in /tmp/.benchtui-*) return ;; esac
+    for task in /tmp/.benchtui-*/$run/{name}/*.measure; do [ -e "$task/$1" ] && [ ! -e "$task/$2" ] && hold; done
+}}
+phase=
+{{ read -r phase run <{root}/hold; }} 2>/dev/null
+"""
+FIO = """\
+[ "$phase" = preflight ] && [ "$1" = --version ] && hold && [ -e {root}/hang ] && exec sleep 600
 for each; do
-    [ -e {root}/floods ] && [ -f "$each" ] && grep -q ^runtime "$each" &&
+    [ -f "$each" ] || continue
+    [ "$phase" = layout ] && grep -q '^.layout' "$each" && sed -i '/^.global/a rate=1m' "$each"
+    [ -e {root}/floods ] && grep -q ^runtime "$each" &&
         ( while [ ! -e {root}/flood ]; do sleep 0.1; done; exec sh {root}/flood ) &
 done
 exec {real} "$@"
 """
+STAT = """\
+[ "$phase" = barrier ] && holds_when armed load
+[ "$phase" = collect ] && holds_when done none
+exec {real} "$@"
+"""
+RM = """\
+[ "$phase" = cleanup ] && case "$*" in *./load.*) hold ;; esac
+exec {real} "$@"
+"""
+PROGRAMS = {"fio": FIO, "stat": STAT, "rm": RM}
 
 
 class SoakLab(ProxiedLab):
@@ -39,36 +63,48 @@ class SoakLab(ProxiedLab):
         super().__init__(root, hosts)
         for host in self.hosts:
             self._equip(host)
-        self.small = self._narrow(self.hosts[-1])
+        last = self.hosts[-1]
+        self.small = last.name if narrow(last, SPOOL_KIB, root.parent) else None
 
     def _equip(self, host: LabHost) -> None:
         programs = host.root / "programs"
         programs.mkdir()
-        for path, text in ((host.root / "shell", SHELL), (programs / "fio", FIO)):
-            path.write_text(text.format(root=host.root, real=REAL))
-            path.chmod(0o755)
+        write_program(host.root / "shell", SHELL.format(root=host.root))
+        for name, text in PROGRAMS.items():
+            real = REAL if name == "fio" else shutil.which(name)
+            write_program(programs / name, (HELD + text).format(root=host.root, name=host.name, real=real))
         own = set_env(host.root, f"PATH={programs}:{os.environ['PATH']}")
         host.options = [f"ForceCommand {host.root / 'shell'}", own]
 
-    def _narrow(self, host: LabHost) -> str | None:
-        """Give a host a /tmp of its own, in which only this lab is the machine's.
+    def hold(self, name: str, phase: str, run_id: str = "") -> None:
+        """Keep a host in a phase once it is there, until `release`; a layout is not held but slowed down."""
+        if phase == "connect":
+            self.proxies[name].hold()
+            return
+        (self.host(name).root / "hold").write_text(f"{phase} {run_id}\n")
 
-        A mount at the agent's directory would be gone once the machine's own one is removed.
-        """
-        kept, tmp = self.root.parent, host.root / "tmp"
-        tmp.mkdir()
-        there = tmp / kept.relative_to("/tmp")
-        steps = (
-            f"mount -t tmpfs -o size={SPOOL_KIB}k,mode=1777 tmpfs {tmp}",
-            f"mkdir -p {there}",
-            f"mount --bind {kept} {there}",
-            f"mount --rbind {tmp} /tmp",
-        )
-        wrapper = ["unshare", "--mount", "sh", "-c", f'set -e; {"; ".join(steps)}; exec "$@"', "sh"]
-        if subprocess.run([*wrapper, "true"], check=False, capture_output=True).returncode != 0:
-            return None
-        host.wrapper = wrapper
-        return host.name
+    def held(self, name: str, phase: str) -> bool:
+        """Whether a host is being held in a phase."""
+        if phase == "connect":
+            return self.proxies[name].connections > 0
+        return (self.host(name).root / "held").exists()
+
+    def release(self) -> None:
+        """Hold no host any more."""
+        for host in self.hosts:
+            self.proxies[host.name].release()
+            for name in ("hold", "held"):
+                (host.root / name).unlink(missing_ok=True)
+
+    def strays(self) -> list[int]:
+        """Pids of all processes that came from log-ins to the lab's hosts, marked or not."""
+        marks = {f"BENCHTUI_LOCKS={host.root / 'locks'}".encode() for host in self.hosts}
+        return [pid for pid, words in environments() if marks & words]
+
+    def end_strays(self) -> None:
+        """Kill these, so that the next trial begins without them."""
+        for pid in self.strays():
+            kill(pid)
 
     def root_of(self, name: str) -> Path:
         """The file systems that a host sees."""
@@ -98,8 +134,9 @@ class SoakLab(ProxiedLab):
     def heal(self) -> None:
         """End all faults."""
         super().heal()
+        self.release()
         for host in self.hosts:
-            for name in ("slow", "floods", "flood"):
+            for name in ("slow", "floods", "flood", "hang"):
                 (host.root / name).unlink(missing_ok=True)
         if self.small is not None:
             self._filler().unlink(missing_ok=True)
@@ -115,3 +152,9 @@ class SoakLab(ProxiedLab):
     def _filler(self) -> Path:
         assert self.small is not None
         return self.root_of(self.small) / "tmp" / "filler"
+
+
+def write_program(path: Path, text: str) -> None:
+    """Write a shell script that can be run."""
+    path.write_text(text)
+    path.chmod(0o755)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -13,15 +14,16 @@ from pathlib import Path
 from tests.e2e.command import benchtui
 from tests.lab.faults import directories, marked, shells
 from tests.lab.faults_run import LOAD, LiveRun
-from tests.soak.judge import describe, judge, live_locks
-from tests.soak.kinds import BY_NAME, KINDS, MEASURE, Fault, Scene, draw
+from tests.soak.judge import describe, judge, live_locks, named_as_left, size_of
+from tests.soak.kinds import BY_NAME, Fault, Scene, draw, kinds_of, phase_of
 from tests.soak.lab import SoakLab
+from tests.soak.proof import Strike, proved
 
 END_S = 200.0  # a run of 8 s, a lease of 20 s, a minute of overtime; twice, on a loaded machine
 FAULTS_S = 120.0
 SLACK_S = 10.0  # what a loaded machine takes to notice and to sweep
 DRAWS = 4  # of one trial, until its fault falls into the phase that it is for
-RECOVERIES = ("now", "after the lease", "never")
+RECOVERIES = ("after the lease", "never")
 
 
 @dataclass
@@ -36,9 +38,11 @@ class Trial:
     recovery: str
     draw: int = 1
     done: list[bool] = field(default_factory=list)  # of each fault: whether there was something to do it to
-    hit: list[bool] = field(default_factory=list)  # of each fault: whether it was done, within its phase
+    strikes: list[Strike | None] = field(default_factory=list)  # of each fault: when it was done
+    hit: list[bool] = field(default_factory=list)  # of each fault: whether it was done, within its phase by the journal
     ended_s: float = 0.0  # how long after the last fault, or the run's end, the last marked process was gone
     kept: int = 0  # directories that hold what was not collected, for `runs recover`
+    kept_bytes: int = 0
     added: int = 0  # bytes that `runs recover` has collected
     state: str = ""
     codes: dict[str, set[str]] = field(default_factory=dict)
@@ -71,7 +75,7 @@ class Trial:
         how += f", recovered {self.recovery}" if self.engine_killed else ""
         came = f"{self.state or '?'}, {self.bytes} bytes, {self.gaps} gaps, {self.took_s:.0f}s"
         came += f", clean after {self.ended_s:.0f}s"
-        came += f", {self.kept} kept" if self.kept else ""
+        came += f", {self.kept} directories kept ({self.kept_bytes} bytes)" if self.kept else ""
         came += f", recover added {self.added} bytes" if self.added else ""
         named = "".join(f", {host}: {'+'.join(sorted(codes))}" for host, codes in sorted(self.codes.items()) if codes)
         end = "  VIOLATION" if self.broken else "" if self.counts else "  MISSED"
@@ -79,27 +83,34 @@ class Trial:
 
 
 def drawn(seed: int, number: int, hosts: list[str], only: str | None = None, draw_: int = 1) -> Trial:
-    """Return the trial of this seed, number and draw, the same every time."""
+    """Return the trial of this seed, number and draw, the same every time; further draws differ in hosts and times."""
     random_ = random.Random(f"{seed}/{number}/{draw_}")
-    kind = BY_NAME[only] if only else random.Random(f"{seed}/{number}").choice(KINDS)
-    runtime_s, lease_s = random_.randint(4, 8), random_.randint(10, 20)
-    faults = draw(random_, hosts, runtime_s, kind)
+    phase = phase_of(number, BY_NAME[only] if only else None)
+    kind = BY_NAME[only] if only else random.Random(f"{seed}/{number}").choice(kinds_of(phase))
+    runtime_s, lease_s = random_.randint(4, 8), random_.randint(10, 16)
+    faults = draw(random_, hosts, runtime_s, kind, phase)
     return Trial(seed, number, runtime_s, lease_s, faults, random_.choice(RECOVERIES), draw_)
 
 
 def play(trial: Trial, lab: SoakLab, home: Path, target: Path) -> Trial:
     """Run a trial and note what is broken. Leaves nothing behind, neither on hosts nor in the lab."""
     begin = time.monotonic()
+    first = trial.faults[0]
     with ExitStack() as stack:
         stack.callback(lab.forget)
         stack.callback(lab.heal)
         if any(fault.kind.floods for fault in trial.faults):
             lab.arm_floods()
+        if first.phase in ("layout", "cleanup"):  # files of its own, which it writes and removes
+            target = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=target)))
+        lab.hold(first.host, first.phase)
+        more = ["--cleanup"] if first.phase == "cleanup" else []
         hosts, params = ",".join(lab.names), {"runtime": f"{trial.runtime_s}s"}
         run = stack.enter_context(
-            LiveRun.begin(home, lab, target, params, hosts=hosts, lease_s=trial.lease_s, root_of=lab.root_of)
+            LiveRun.begin(home, lab, target, params, *more, hosts=hosts, lease_s=trial.lease_s, root_of=lab.root_of)
         )
         stack.callback(lab.forget_run, run.run_id)
+        lab.hold(first.host, first.phase, run.run_id)
         try:
             Course(trial, lab, run).inflict_all()
             finish(trial, run)
@@ -111,7 +122,7 @@ def play(trial: Trial, lab: SoakLab, home: Path, target: Path) -> Trial:
         except AssertionError as error:
             trial.broken.append(str(error))
         trial.story = run.story() if trial.broken else ""
-    wait_for_locks(trial, lab)
+    no_strays(trial, lab)
     trial.took_s = time.monotonic() - begin
     return trial
 
@@ -123,66 +134,71 @@ class Course:
         self.trial = trial
         self.lab = lab
         self.run = run
-        self.planned: set[int] = set()
+        self.waiting = set(range(len(trial.faults)))
         self.agenda: list[tuple[float, Callable[[], object]]] = []
         trial.done = [False] * len(trial.faults)
-        trial.hit = [False] * len(trial.faults)
+        trial.strikes = [None] * len(trial.faults)
 
     def inflict_all(self) -> None:
-        """Do the early faults in their phases, then those of the measurement; return when all is undone."""
-        self._work(until=self._ready)
-        if self.run.over() and not any(fault.early for fault in self.trial.faults):
+        """Do each fault once its phase goes on on its host; return when all is undone, or nothing more can come."""
+        deadline = time.monotonic() + FAULTS_S
+        while self.waiting or self.agenda:
+            self._plan_ripe()
+            if self.agenda and self.agenda[0][0] <= time.monotonic():
+                self.agenda.pop(0)[1]()
+            elif not self.agenda and (self._over() or time.monotonic() > deadline):
+                break
+            else:
+                time.sleep(0.03)
+        self.lab.release()
+        self.trial.hit = [
+            strike is not None and proved(self.run.events(), fault, strike)
+            for fault, strike in zip(self.trial.faults, self.trial.strikes, strict=True)
+        ]
+        if self.run.over() and not any(self.trial.done) and self.trial.faults[0].measuring and not self.run.started():
             raise AssertionError("the run did not start")
-        self._plan(MEASURE)
-        self._work(until=lambda: True)
 
-    def _plan(self, phase: str) -> None:
-        now = time.monotonic()
-        for index, fault in enumerate(self.trial.faults):
-            if fault.phase == phase and index not in self.planned:
-                self.planned.add(index)
-                self._at(now + fault.at_s, partial(self._inflict, index))
+    def _over(self) -> bool:
+        return self.run.over() or self.trial.engine_killed
+
+    def _plan_ripe(self) -> None:
+        for index in sorted(self.waiting):
+            fault = self.trial.faults[index]
+            if self._ripe(fault):
+                self.waiting.discard(index)
+                self._at(time.monotonic() + fault.at_s, partial(self._inflict, index))
+
+    def _ripe(self, fault: Fault) -> bool:
+        """Whether a fault's phase goes on on its host."""
+        if fault.measuring:
+            return self.run.hosts_measuring() >= len(self.lab.names)
+        if self.run.phase() != fault.phase:
+            return False
+        return (
+            self.run.loaded(fault.host, "layout") if fault.phase == "layout" else self.lab.held(fault.host, fault.phase)
+        )
 
     def _inflict(self, index: int) -> None:
-        """Do a fault. It hit when its phase went on before and, unless it ended that, afterwards, on its host too."""
         fault = self.trial.faults[index]
-        scene = Scene(self.lab, self.run, fault.host)
-        within = self._within(fault)
+        scene = Scene(self.lab, self.run, fault.host, fault.phase)
+        begun = self.run.now()
         self.trial.done[index] = not self.run.over() and fault.kind.inflict(scene)
-        self.trial.hit[index] = self.trial.done[index] and within
-        if self.trial.done[index] and (heal := fault.kind.heal) is not None:
-            self._at(time.monotonic() + fault.lasts_s, lambda: heal(scene))
-
-    def _within(self, fault: Fault) -> bool:
-        """Whether the run is in the fault's phase, and so is its host."""
-        return self.run.phase() == fault.phase and (fault.early or self.run.task_end(fault.host) is None)
+        if index == 0:
+            self.lab.release()
+        if self.trial.done[index]:
+            self.trial.strikes[index] = Strike(begun, self.run.now())
+            if (heal := fault.kind.heal) is not None:
+                self._at(time.monotonic() + fault.lasts_s, lambda: heal(scene))
 
     def _at(self, when: float, do: Callable[[], object]) -> None:
         self.agenda.append((when, do))
         self.agenda.sort(key=lambda entry: entry[0])
 
-    def _ready(self) -> bool:
-        return self.run.over() or self.trial.engine_killed or self.run.hosts_measuring() >= len(self.lab.names)
-
-    def _work(self, until: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + FAULTS_S
-        while self.agenda or not until():
-            if any(fault.early for fault in self.trial.faults):
-                self._plan(self.run.phase())
-            if self.agenda and self.agenda[0][0] <= time.monotonic():
-                self.agenda.pop(0)[1]()
-            elif not self.agenda and time.monotonic() > deadline:
-                return
-            else:
-                time.sleep(0.03)
-
 
 def finish(trial: Trial, run: LiveRun) -> None:
-    """Wait for the end of the run, unless its engine was killed; one that is recovered now comes to its end by that."""
+    """Wait for the end of the run, unless its engine was killed."""
     if not trial.engine_killed or run.over():
         run.finished(END_S)
-    elif trial.recovery == "now" and run.events():
-        ask_to_recover(run)
 
 
 def recover(trial: Trial, run: LiveRun) -> None:
@@ -209,22 +225,17 @@ def hosts_are_left(trial: Trial, lab: SoakLab, run: LiveRun) -> None:
     """After two leases, without recovery: no load, no shell of the agent, no lock, no directory without a use."""
     begin = time.monotonic()
     deadline = begin + 2 * trial.lease_s + SLACK_S
-    while left := [*marked(run.run_id), *shells(run.run_id)]:
+    while left := [*describe([*marked(run.run_id), *shells(run.run_id)]), *live_locks(lab)]:
         if time.monotonic() > deadline:
-            raise AssertionError(f"processes outlive two leases: {describe(left)}")
+            raise AssertionError(f"two leases later there is still: {left}")
         time.sleep(0.1)
     trial.ended_s = time.monotonic() - begin
     found = {name: directories(f"{run.run_id}/{name}", [lab.root_of(name)]) for name in lab.names}
     trial.kept = sum(map(len, found.values()))
-    if wrongly := {name: paths for name, paths in found.items() if paths and not may_keep(trial, run, name)}:
-        trial.broken.append(f"left on hosts though all was collected: {wrongly}")
-
-
-def may_keep(trial: Trial, run: LiveRun, host: str) -> bool:
-    """Whether a host may still have a directory: its engine was killed, or could not reach it to the end."""
-    end = run.task_end(host)
-    away = any(fault.kind.permanent and fault.host == host for fault in trial.happened)
-    return trial.engine_killed or away or end is None or not end.collected
+    trial.kept_bytes = sum(size_of(path) for paths in found.values() for path in paths)
+    allowed = set(lab.names) if trial.engine_killed else named_as_left(run)
+    if wrongly := {name: paths for name, paths in found.items() if paths and name not in allowed}:
+        trial.broken.append(f"left on hosts, and the run does not say so: {wrongly}")
 
 
 def clean_up(trial: Trial, lab: SoakLab, run: LiveRun) -> None:
@@ -238,12 +249,13 @@ def clean_up(trial: Trial, lab: SoakLab, run: LiveRun) -> None:
         trial.broken.append(f"left on hosts after a sweep: {left}")
 
 
-def wait_for_locks(trial: Trial, lab: SoakLab) -> None:
-    """A host that was lost stays locked for its lease; longer would keep the next run away."""
-    deadline = time.monotonic() + trial.lease_s + 10
-    while held := live_locks(lab):
+def no_strays(trial: Trial, lab: SoakLab) -> None:
+    """All connections are cut by now: nothing that they began goes on, whether it carries a mark or not."""
+    deadline = time.monotonic() + 2 * SLACK_S
+    while strays := describe(lab.strays()):
         if time.monotonic() > deadline:
-            trial.broken.append(f"locks outlive the lease: {held}")
+            trial.broken.append(f"processes outlive their connection: {strays}")
+            lab.end_strays()
             return
         time.sleep(0.1)
 

@@ -19,12 +19,14 @@ from tui.remote.answers import (
     AgentError,
     Answer,
     CacheDrop,
+    Expired,
     FileExtents,
     FileInfo,
     MarkedProcess,
     TaskDir,
     TaskStatus,
     parse_answer,
+    parse_expired,
     parse_extents,
     parse_files,
     parse_processes,
@@ -64,6 +66,7 @@ SYNC_TIMEOUT_S = 600.0  # `sync` writes out everything that is dirty, which may 
 STREAM_TIMEOUT_S = 60.0
 CLOCK_TIMEOUT_S = 60.0
 POLL_S = 0.25  # how often the host looks for more output
+KEPT_DAYS = 10  # what nobody fetched stays as long on a host, as systemd-tmpfiles keeps files in /tmp
 PATHS_AT_ONCE = 500  # far below the longest argument list of any system
 
 
@@ -222,6 +225,10 @@ class Agent:
         processes = parse_processes(await self.call("leftovers"))
         return processes, await self.tasks()
 
+    async def expire(self) -> Expired:
+        """End loads of other runs that have lost all who watch over them, and remove what was kept for too long."""
+        return parse_expired(await self.call("expire", self.run_id, str(KEPT_DAYS)))
+
     async def tasks(self) -> list[TaskDir]:
         """Return the task directories of all runs of this user on this host."""
         return parse_tasks(await self.call("list"))
@@ -319,7 +326,7 @@ class Agent:
     def _script(self, *words: str, environ: Mapping[str, str] | None = None) -> Script:
         if any("\0" in word for word in words):
             raise HostError("agent-failed", self.host, "a path or argument holds a NUL character")
-        return Script.of(secrets.token_hex(8), words, environ)
+        return Script.of(secrets.token_hex(8), words, environ, f"{self.run_id}/{self.mark}")
 
 
 def batches(paths: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:

@@ -86,6 +86,22 @@ class TaskDir(Struct, frozen=True):
     alive: bool
     done: bool
     age_s: int
+    bytes: int = 0
+
+
+class Gone(Struct, frozen=True):
+    """What an agent has ended or removed of a run: `size` counts processes, or bytes."""
+
+    run: str
+    host: str
+    size: int
+
+
+class Expired(Struct, frozen=True):
+    """What an agent found of other runs that nobody will come for, and took away."""
+
+    ended: list[Gone]
+    removed: list[Gone]
 
 
 class Answer(Struct):
@@ -220,12 +236,22 @@ def marked_process(line: str) -> MarkedProcess:
 
 
 def parse_tasks(answer: Answer) -> list[TaskDir]:
-    """Return the task directories of an answer: ``task=ALIVE DONE EPOCH RUN/HOST/TASK``."""
+    """Return the task directories of an answer: ``task=ALIVE DONE EPOCH KIB RUN/HOST/TASK``."""
     now = int(answer.values.get("now") or 0)
     found = []
     for line in answer.all("task"):
-        alive, done, epoch, path = line.split(" ", 3)
+        alive, done, epoch, kib, path = line.split(" ", 4)
         run, host, task = path.split("/", 2)
         age = now - int(epoch) if epoch.isdigit() and int(epoch) else 0
-        found.append(TaskDir(run, host, task, alive == "1", done == "1", age))
+        found.append(TaskDir(run, host, task, alive == "1", done == "1", age, int(kib) * 1024 if kib.isdigit() else 0))
     return found
+
+
+def parse_expired(answer: Answer) -> Expired:
+    """Return what was taken away: ``ended=COUNT RUN/HOST/TASK``, ``removed=KIB RUN/HOST``."""
+
+    def gone(key: str, unit: int) -> list[Gone]:
+        words = [line.replace("/", " ").split() for line in answer.all(key)]
+        return [Gone(run, host, int(count) * unit) for count, run, host, *_ in words if count.isdigit()]
+
+    return Expired(gone("ended", 1), gone("removed", 1024))

@@ -58,14 +58,17 @@ class Script(Struct, frozen=True):
     parts: tuple[str, ...]
 
     @classmethod
-    def of(cls, token: str, words: Sequence[str], environ: Mapping[str, str] | None = None) -> Script:
-        """Return the call of `bt_WORD` with the other words as its arguments.
+    def of(
+        cls, token: str, words: Sequence[str], environ: Mapping[str, str] | None = None, caller: str = "none/none"
+    ) -> Script:
+        """Return the call of `bt_WORD` with the other words as its arguments, made for `caller`: RUN/HOST.
 
         `environ` is exported before the call: the script comes over stdin, so its values stand in no command line.
         """
         command, *arguments = words
         exports = "".join(f"export {name}={shlex.quote(value)}; " for name, value in (environ or {}).items())
-        return cls(token, exports + " ".join([f"bt_{command}", *map(shlex.quote, arguments)]), parts_of(command))
+        call = " ".join([f"bt_{command}", *map(shlex.quote, arguments)])
+        return cls(token, f"{exports}BT_CALLER={shlex.quote(caller)}; {call}", parts_of(command))
 
     def alone(self) -> bytes:
         """Return it for a shell of its own: one brace group, so that a script that was cut does nothing."""

@@ -19,8 +19,10 @@ from tui.engine.session.on_hosts import JUDGE, LOOK, on_hosts, refuse_failed
 from tui.engine.session.session import HostSession
 from tui.engine.session.unchanged import files_of, seen_on
 from tui.journal.loss import names_of
+from tui.metrics import units
 from tui.model.event import HostClock, HostFacts
-from tui.remote.agent import ClockOffset, TaskDir
+from tui.remote.agent import KEPT_DAYS, ClockOffset, TaskDir
+from tui.remote.answers import Expired
 
 SLOW_S = 15.0  # a host that is looked at for longer is shown to be
 
@@ -69,6 +71,16 @@ def smaller_than_planned(sizes: Mapping[str, int], findings: HostFindings) -> se
     return {path for path, info in there if info.size < sizes.get(path, 0)}
 
 
+def tell_expired(session: HostSession, expired: Expired) -> None:
+    """Say what was taken away on a host that other runs had left there."""
+    for gone in expired.ended:
+        text = f"ended {gone.size} processes of run {gone.run}: its lease had expired and its supervisor was killed"
+        session.say("warning", text)
+    for gone in expired.removed:
+        text = f"removed the spool of run {gone.run} under /tmp ({units.size(gone.size)})"
+        session.say("info", f"{text}: nobody collected it in {KEPT_DAYS} days")
+
+
 def tell_leftovers(session: HostSession, tasks: Sequence[TaskDir]) -> None:
     """Say what runs that are over have left on a host: its data may be wanted yet, so nothing is removed."""
     going_on = {session.run_id, *(task.run for task in tasks if task.alive)}  # steps that are over lie beside them
@@ -99,6 +111,7 @@ async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
     found = await look_at(ctx.plan, session.name, session.ask, ctx.made_files.on(session.name))
     known = await facts_of(ctx.plan, session.name, session.ask, found)
     clock = await session.ask(lambda agent: agent.clock())
+    tell_expired(session, await session.ask(lambda agent: agent.expire()))
     tell_leftovers(session, await session.ask(lambda agent: agent.tasks()))
     session.facts, session.ours, session.devices = known, found.ours, found.devices
     paths = [path for task in tasks_of(ctx.plan, session.name) for path in files_of(task)]

@@ -140,6 +140,22 @@ bt_kill_marked() { # MARK...: SIGKILL until none is left; sets BT_LEFT to the nu
   BT_LEFT=$#
 }
 
+bt_limited() { # SECONDS COMMAND...: runs it with our mark; it is killed when it takes longer, and 124 is returned then
+  local seconds="$1" limit='' code=0 task="look-$BT_TOKEN"
+  shift
+  timeout -s KILL 9 true 2>/dev/null && limit="timeout -s KILL $seconds"
+  (
+    BENCHTUI_RUN=${BT_CALLER%%/*} BENCHTUI_HOST=${BT_CALLER#*/} BENCHTUI_TASK=$task
+    export BENCHTUI_RUN BENCHTUI_HOST BENCHTUI_TASK
+    # shellcheck disable=SC2086  # none, or a command and its words
+    exec $limit "$@" </dev/null
+  )
+  code=$?
+  [ "$code" = 137 ] || return "$code"
+  bt_kill_marked "BENCHTUI_TASK=$task" # what it started in sessions of their own
+  return 124
+}
+
 # ---- private directories ---------------------------------------------------------------------------------------
 
 bt_ours() { [ ! -L "$1" ] && [ -d "$1" ] && [ -O "$1" ]; } # DIR

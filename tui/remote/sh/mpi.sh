@@ -3,7 +3,7 @@
 bt_mpi_version() { # KEY NAME: path and first words of a launcher, when it is there
   local path=''
   path=$(command -v "$2" 2>/dev/null) || return 0
-  bt_kv "$1" "$path|$("$path" --version 2>&1 </dev/null | sed 6q | tr -s ' \n' '  ')"
+  bt_kv "$1" "$path|$(bt_limited 9 "$path" --version 2>&1 | sed 6q | tr -s ' \n' '  ')"
 }
 
 bt_mpi_proxy() { # KEY NAME BESIDE...: the path of a proxy: on PATH, or beside one of these programs

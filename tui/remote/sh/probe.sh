@@ -60,14 +60,15 @@ bt_probe_command() { # KEY COMMAND WORD...: where it is, and what it says of its
   path=$(command -v -- "$1" 2>/dev/null) || return 0
   bt_kv "$key.path" "$path"
   [ $# = 1 ] && return
-  said=$("$@" </dev/null 2>&1)
+  said=$(bt_limited 20 "$@" 2>&1) || [ $? != 124 ] || said='no answer in 20s'
   case $said in *"$BT_NL"*) line=$(bt_say "$said" | sed -n '/[0-9]\.[0-9]/{p;q;}') ;; esac # GNU tells its licence too
   bt_kv "$key.version" "${line:-$said}"
 }
 
 bt_trial() { # COMMAND ARG...: runs what touches no target; how it ended, and what it said
   local said='' code=0
-  cd / && said=$("$@" </dev/null 2>&1) || code=$?
+  cd / && said=$(bt_limited 60 "$@" 2>&1) || code=$?
+  [ "$code" != 124 ] || said='no end in 60s'
   bt_kv exit "$code"
   [ "$code" = 0 ] || bt_kv said "$(bt_say "$said" | tail -n 3 | tr '\n' ' ' | cut -c1-300)"
 }

@@ -24,6 +24,7 @@ bt_supervise() { # RUN HOST TASK LEASE GRACE ARMED UMASK ARGV...: in the task's 
   exec 6<&-
   bt_proc "$BT_RUNNER" && BT_RUNNER_START=$BT_START
   bt_boot_id
+  bt_put seconds "$BT_LEASE"
   bt_put pid "$BT_SUP $BT_SUP_START $(date +%s) $BT_GOT"
   (bt_guard) 5>&- 8>&- 9>&- &
   BT_GUARD=$!
@@ -39,13 +40,13 @@ bt_dismiss() { kill -TERM "$1" 2>/dev/null; kill -CONT "$1" 2>/dev/null; } # PID
 # ---- the runner ------------------------------------------------------------------------------------------------
 
 bt_run_load() { # ARGV...: waits for GO when armed, runs the load, records its exit code
-  local tries=0 load='' code=''
+  local load='' code=''
   trap : HUP INT TERM PIPE USR1
   echo 500 2>/dev/null >/proc/self/oom_score_adj # the load goes before the storage client does
   BENCHTUI_RUN=$BT_RUN BENCHTUI_HOST=$BT_HOST BENCHTUI_TASK=$BT_TASK
   export BENCHTUI_RUN BENCHTUI_HOST BENCHTUI_TASK
   unset BENCHTUI_AGENT
-  [ "$BT_ARMED" = 0 ] || bt_await_go || { bt_put exit unknown; bt_wake; exit 0; }
+  [ "$BT_ARMED" = 0 ] || bt_await_go || { bt_put_last exit unknown; bt_wake; exit 0; }
   umask "$BT_UMASK"
   "$@" </dev/null >&8 2>&9 8>&- 9>&- &
   load=$!
@@ -61,7 +62,7 @@ bt_run_load() { # ARGV...: waits for GO when armed, runs the load, records its e
     code=$?
     [ "$code" -gt 128 ] && kill -0 "$load" 2>/dev/null || break
   done
-  until bt_put exit "$code" || [ "$tries" -ge 20 ]; do tries=$((tries + 1)); bt_nap 0.5; done # the supervisor makes room
+  bt_put_last exit "$code"
   if bt_alive "$BT_SUP" "$BT_SUP_START" || bt_guarded; then bt_dismiss "$BT_KEEPER"; fi
   bt_wake
 }
@@ -165,23 +166,21 @@ bt_full() { # is there no room for another file here? Then output is lost, and s
   [ -e lease ]
 }
 
-bt_flooded() { # does the load print more than it may? Then BT_KEEP is what stays of it, and the file `flood` says how much
+bt_flooded() { # does the load print more than it may? Then BT_KEEP is what stays of it, and BT_TOLD says how much came
   local seconds=''
   bt_uptime
   seconds=$((BT_UP - BT_LOOKED))
   BT_LOOKED=$BT_UP
   bt_level 8 "$BT_OUT_AT" "$BT_OUT_LEVEL" $((BT_OUT_RATE * seconds))
   if [ "$BT_LEVEL" -gt "$BT_OUT_BURST" ]; then
-    BT_FLOOD=out BT_KEEP=$((BT_OUT_AT + BT_OUT_BURST))
-    bt_put flood "stdout $((BT_AT - BT_OUT_AT)) $seconds"
-    return
+    BT_FLOOD=out BT_KEEP=$((BT_OUT_AT + BT_OUT_BURST)) BT_TOLD="stdout $((BT_AT - BT_OUT_AT)) $seconds"
+    return 0
   fi
   BT_OUT_AT=$BT_AT BT_OUT_LEVEL=$BT_LEVEL
   bt_level 9 "$BT_ERR_AT" "$BT_ERR_LEVEL" $((BT_ERR_RATE * seconds))
   if [ "$BT_LEVEL" -gt "$BT_ERR_BURST" ]; then
-    BT_FLOOD=err BT_KEEP=$((BT_ERR_AT + BT_ERR_BURST))
-    bt_put flood "stderr $((BT_AT - BT_ERR_AT)) $seconds"
-    return
+    BT_FLOOD=err BT_KEEP=$((BT_ERR_AT + BT_ERR_BURST)) BT_TOLD="stderr $((BT_AT - BT_ERR_AT)) $seconds"
+    return 0
   fi
   BT_ERR_AT=$BT_AT BT_ERR_LEVEL=$BT_LEVEL
   return 1
@@ -201,22 +200,27 @@ bt_level() { # FD AT LEVEL CREDIT, in kB: sets BT_AT, where the file is now, and
 # ---- the end ---------------------------------------------------------------------------------------------------
 
 bt_finish() { # ends what is left of the load and of its runner, and says why
-  if [ "$BT_WHY" != flooded ] && bt_full; then BT_WHY=spool-full; fi
+  if [ "$BT_WHY" = flooded ]; then bt_put flood "$BT_TOLD"; elif bt_full; then BT_WHY=spool-full; fi
   bt_put reason "$BT_WHY"
   case $BT_WHY in exit | flooded) ;; *) bt_end_load ;; esac # a flood does not go on while it is asked to end
   bt_kill_load
   [ "$BT_WHY" != flooded ] || bt_cut
-  rm -f reserve # room for our last words, now that the load cannot take it
-  bt_put reason "$BT_WHY"
+  bt_put_last reason "$BT_WHY"
   bt_await_exit 2
   bt_kill "$BT_RUNNER" "$BT_RUNNER_START" && bt_kill_load
-  [ -e exit ] || bt_put exit unknown
-  bt_put left "$BT_LEFT"
-  bt_put done "$BT_WHY"
+  [ -e exit ] || bt_put_last exit unknown
+  bt_put_last left "$BT_LEFT"
+  bt_put_last done "$BT_WHY"
+  rm -f reserve.*
 }
+
+bt_put_last() { # NAME LINE: bt_put, that needs no room: others may take what we give free before we can
+  bt_put "$1" "$2" || { bt_say "$2" 1<>"reserve.$1" && mv -f "reserve.$1" "$1"; }
+} 2>/dev/null
 
 bt_cut() { # keeps the beginning of a flood; who has begun to send the rest is ended
   dd if=/dev/null of="$BT_FLOOD" bs=1000 seek="$BT_KEEP" 2>/dev/null
+  bt_put flood "$BT_TOLD" # there was no room before, perhaps
   bt_end_streamer
 }
 
@@ -248,10 +252,10 @@ bt_polite() { # INT, which fio answers with its results; TERM where the load ign
 
 bt_signal_load() { if bt_alive "$BT_LOAD" "$BT_LOAD_START"; then kill -s "$1" "$BT_LOAD" 2>/dev/null; fi; }
 
-bt_load_over() { # while the reserve is there and nothing else, the runner cannot write down an exit code
+bt_load_over() {
   [ ! -e exit ] || return 0
   bt_alive "${BT_LOAD:-}" "${BT_LOAD_START:-}" && return 1
-  [ "$BT_WHY" = spool-full ] && [ -e reserve ] || ! bt_alive "$BT_RUNNER" "$BT_RUNNER_START"
+  ! bt_alive "$BT_RUNNER" "$BT_RUNNER_START"
 }
 
 bt_await_exit() { # SECONDS

@@ -103,9 +103,15 @@ bt_leftovers() { # every process of any of our runs that this user may look at
     pid=${file#/proc/} pid=${pid%/environ}
     [ "$pid" != $$ ] && bt_proc "$pid" || continue
     marks=$(bt_environ "$pid" | grep '^BENCHTUI_[RHT][A-Z]*=' | tr '\n' ' ')
+    case $marks in *BENCHTUI_TASK=look-*) ! bt_is_recent || continue ;; esac # somebody looks at this host just now
     case $marks in *BENCHTUI_RUN=*) bt_say_process "$pid" "$marks" ;; esac
   done
   bt_say_strays ''
+}
+
+bt_is_recent() { # was the process that bt_proc saw started less than two minutes ago? 100 ticks are a second
+  bt_uptime
+  [ $((BT_UP - ${BT_START%??})) -lt 120 ]
 }
 
 # ---- directories -----------------------------------------------------------------------------------------------
@@ -120,8 +126,51 @@ bt_list() { # every task of this user on this host
     ! bt_supervised || alive=1
     bt_record
     [ ! -e done ] || over=1
-    bt_say "task=$alive $over ${BT_EPOCH:-0} ${dir#"$BT_BASE"/}"
+    bt_say "task=$alive $over ${BT_EPOCH:-0} $(bt_kib) ${dir#"$BT_BASE"/}"
   done
+}
+
+bt_kib() { # prints the size of the current directory
+  local size=''
+  size=$(du -sk . 2>/dev/null)
+  set -f
+  # shellcheck disable=SC2086  # the size, and the name
+  set -- $size
+  set +f
+  bt_say "${1:-0}"
+}
+
+bt_expire() { # RUN DAYS: what other runs left here, that nobody looks after and nobody came for
+  local dir='' run='' host=''
+  bt_name "$1"
+  bt_base
+  for dir in "$BT_BASE"/*/*; do
+    [ -d "$dir" ] && [ ! -L "$dir" ] && cd "$dir" 2>/dev/null || continue
+    run=${dir#"$BT_BASE"/} host=${run#*/} run=${run%%/*}
+    [ "$run" != "$1" ] && [ -z "$(bt_shells "$run/$host/")" ] || continue
+    bt_end_abandoned "$run" "$host"
+    cd "$dir" 2>/dev/null && bt_is_old "$2" || continue
+    dir=$(bt_kib)
+    (bt_clean "$run" "$host" >/dev/null) && bt_kv removed "$dir $run/$host"
+  done
+}
+
+bt_end_abandoned() { # RUN HOST: loads whose shells are all gone and whose lease is out; in the run's directory here
+  local task='' lease='' count=0
+  for task in *; do
+    [ -e "$task/lease" ] && [ ! -e "$task/done" ] || continue
+    bt_get "$task/seconds"; lease=$BT_GOT
+    bt_is_count "$lease" || lease=1800 # of an older version
+    [ -n "$(find "$task/lease" -mmin "+$((lease / 30 + 1))" 2>/dev/null)" ] || continue
+    count=$(bt_marked "BENCHTUI_TASK=$task" "BENCHTUI_RUN=$1" "BENCHTUI_HOST=$2" | wc -l)
+    [ "$count" -gt 0 ] || continue
+    bt_kill_marked "BENCHTUI_TASK=$task" "BENCHTUI_RUN=$1" "BENCHTUI_HOST=$2"
+    bt_kv ended "$((count)) $1/$2/$task"
+  done
+}
+
+bt_is_old() { # DAYS: was nothing in the current directory changed for so long? Not when nobody can tell
+  [ "$(find . -mtime "-$1" 2>&1 && bt_say .)" = . ]
 }
 
 bt_clean() { # RUN HOST: removes its directories, and what is left of the agent
