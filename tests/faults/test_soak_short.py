@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.soak.__main__ import soak, summary
-from tests.soak.kinds import KINDS
+from tests.soak.kinds import BY_NAME, KINDS, PHASES, Fault
+from tests.soak.proof import Strike, proved
 from tests.soak.trial import drawn
+from tui.model.event import AnyEvent, PhaseEnded, PhaseStarted, StopRequested
 
 SEED = 12
-TRIALS = [1, 3, 4, 6, 13, 22]
+TRIALS = [1, 2, 3, 4, 5, 6, 7]  # one for each phase
 
 
 @pytest.mark.e2e
@@ -29,5 +32,24 @@ def test_trial_is_the_same_every_time() -> None:
 
 
 def test_every_kind_of_fault_is_drawn() -> None:
-    seen = {fault.kind.name for number in range(400) for fault in drawn(1, number, ["h1"]).faults}
+    seen = {fault.kind.name for number in range(800) for fault in drawn(1, number, ["h1"]).faults}
     assert seen == {kind.name for kind in KINDS}
+
+
+def test_trials_take_the_phases_in_turn() -> None:
+    hit = Counter(drawn(1, number, ["h1"]).faults[0].phase for number in range(80))
+    assert hit == {**dict.fromkeys(PHASES, 10), "measure": 20}
+
+
+def test_fault_that_came_before_or_after_its_phase_does_not_count() -> None:
+    fault = Fault(BY_NAME["reset"], "h1", 0.0, 0.0, "layout")
+    events: list[AnyEvent] = [PhaseStarted(t=2.0, phase="layout"), PhaseEnded(t=5.0, phase="layout")]
+    assert [proved(events, fault, Strike(t, t)) for t in (1.9, 2.0, 5.0, 5.1)] == [False, True, True, False]
+    assert not proved([], fault, Strike(3.0, 3.0))
+
+
+def test_request_counts_when_the_engine_has_heard_it_in_its_phase() -> None:
+    fault = Fault(BY_NAME["stop"], "h1", 0.0, 0.0, "collect")
+    phase: list[AnyEvent] = [PhaseStarted(t=2.0, phase="collect"), PhaseEnded(t=5.0, phase="collect")]
+    asked = [[*phase, StopRequested(t=t, mode="stop")] for t in (4.0, 6.0)]
+    assert [proved(events, fault, Strike(3.0, 7.0)) for events in asked] == [True, False]

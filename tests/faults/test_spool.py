@@ -20,10 +20,10 @@ AGENT_KIB = 40  # the agent, the job file and the small files beside them
 
 
 @contextmanager
-def small_spool(root: Path, size_kib: int) -> Iterator[SshdLab]:
-    """Two hosts; /tmp of h1 is a file system of this size, in a mount namespace of its sshd."""
+def small_spool(root: Path, size_kib: int, target: Path) -> Iterator[SshdLab]:
+    """Two hosts; /tmp of h1 is a file system of this size, in which only the files of these tests are the machine's."""
     lab = SshdLab(root, hosts=2)
-    if not narrow(lab.host("h1"), size_kib, root.parent):
+    if not narrow(lab.host("h1"), size_kib, target.parent):
         pytest.skip("no mount namespaces here")
     with lab:
         yield lab
@@ -41,7 +41,7 @@ def begin(lab: SshdLab, home: Path, target: Path, runtime: str) -> LiveRun:
 
 
 def test_spool_that_fills_up_while_it_measures(home: Path, tmp_path: Path, target: Path) -> None:
-    with small_spool(tmp_path / "lab", AGENT_KIB + 180) as lab, begin(lab, home, target, "12s") as run:
+    with small_spool(tmp_path / "lab", AGENT_KIB + 180, target) as lab, begin(lab, home, target, "12s") as run:
         record = run.finished()
         assert record["state"] == "partial"
         assert problem_codes(record, "h1") != set()
@@ -54,7 +54,7 @@ def test_spool_that_fills_up_while_it_measures(home: Path, tmp_path: Path, targe
 
 
 def test_spool_without_room_for_the_agent(home: Path, tmp_path: Path, target: Path) -> None:
-    with small_spool(tmp_path / "lab", 12) as lab, begin(lab, home, target, "4s") as run:
+    with small_spool(tmp_path / "lab", 12, target) as lab, begin(lab, home, target, "4s") as run:
         record = run.finished()
         assert record["state"] == "failed"
         told = " ".join(problem["message"] for problem in record["hosts"][0]["problems"])
@@ -85,7 +85,7 @@ def no_room(place: Path) -> Iterator[None]:
 
 
 def test_spool_on_which_others_take_every_byte_that_is_given_free(home: Path, tmp_path: Path, target: Path) -> None:
-    with small_spool(tmp_path / "lab", AGENT_KIB + 400) as lab, begin(lab, home, target, "12s") as run:
+    with small_spool(tmp_path / "lab", AGENT_KIB + 400, target) as lab, begin(lab, home, target, "12s") as run:
         run.measuring()
         with no_room(root_of_h1(lab) / "tmp"):
             record = run.finished()

@@ -36,7 +36,9 @@ class Leftover:
         parts = [f"{len(self.processes)} processes" if self.processes else "no process"]
         if self.directories:
             oldest = max(directory.age_s for directory in self.directories)
-            parts.append(f"{'still supervised' if self.live else 'ended'}, {units.duration(oldest)} old")
+            size = sum(directory.bytes for directory in self.directories)
+            state = "still supervised" if self.live else "ended"
+            parts.append(f"{state}, {units.duration(oldest)} old, {units.size(size)}")
         commands = sorted({process.command.split(" ")[0] for process in self.processes})
         known_as = "" if self.mark == host_mark(self.host) else f" (as {self.mark})"
         return f"{self.host}: run {self.run}{known_as}: {', '.join(parts)} {' '.join(commands)}".rstrip()
