@@ -14,7 +14,7 @@ from tui.model.step_record import MetadataRecord, OperationRecord
 
 NAME_WIDTH = 14
 FIGURE_WIDTH = 11
-RANK_0 = "iterations are by the clock of rank 0 alone, and may lie outside of min and max"
+RANK_0 = "iterations are the rate of rank 0 times the ranks, not of the slowest, and may lie outside of min and max"
 
 
 def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | None:
@@ -75,8 +75,8 @@ def metadata_lines(metadata: MetadataRecord, width: int = 80) -> list[str]:
 def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]]:
     """Return the tables of operations, each with its titles first: the figures, then the iterations.
 
-    A table of its own, because the tool's figures and its lines of iterations are measured by different clocks: an
-    iteration of rank 0 alone may lie above the maximum. There are as many iterations as there is room for; where there
+    A table of its own, because the tool's figures are of the slowest rank and its lines of iterations of rank 0: one of
+    these, times the ranks, may lie above the maximum. There are as many iterations as there is room for; where there
     are more, the last title tells how many. A single one is not repeated.
     """
     titles = "".join(f"{title:>{FIGURE_WIDTH}}" for title in ("max", "min", "mean", "std dev"))
@@ -97,7 +97,12 @@ def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]
 def iterations_title(metadata: MetadataRecord) -> str:
     """Return whose rates those of the iterations are."""
     made = any(each.from_iterations for each in metadata.operations.values())
-    return "iterations" if made else "rank 0 alone"
+    return "iterations" if made else rank_0_text(metadata)
+
+
+def rank_0_text(metadata: MetadataRecord) -> str:
+    """Return what the rate of an iteration is made of: one rank's, times their number."""
+    return f"rank 0 x {metadata.tasks}" if metadata.tasks else "rank 0 x all"
 
 
 def _row(name: str, each: OperationRecord, values: Sequence[float | None]) -> str:

@@ -18,6 +18,7 @@ from tui.results.matrix.render import INVALID, KNEE, SAID, mark_of, role_of, tit
 from tui.results.matrix.scale import Scale, scale_of
 from tui.results.matrix.table import MatrixTable, TableRow, tables_of
 from tui.results.record.cells import Cell, cells_of_record
+from tui.results.record.metadata import rank_0_text
 from tui.results.report.document import Cell as TableCell
 from tui.results.report.document import Column, Table
 from tui.results.text.host_load import CLIENT_COLUMNS, load_cell, nic_and_disk
@@ -145,7 +146,7 @@ def operations_table(found: MetadataRecord) -> Table:
     """Return what a metadata benchmark printed, and each iteration as rank 0 saw it."""
     shown = min(max((len(each.iterations) for each in found.operations.values()), default=0), 10)
     made = any(each.from_iterations for each in found.operations.values())
-    by = "" if made else ", rank 0"  # the tool's figures are of all ranks
+    by = "" if made else f", {rank_0_text(found)}"  # the tool's figures are of all ranks
     heads = _right("max", "min", "mean", "std dev", *(f"iteration {number}{by}" for number in range(1, shown + 1)))
     rows = [_operation(name, each, shown) for name, each in found.operations.items()]
     return Table("Operations per second", [Column("operation"), *heads], rows)
