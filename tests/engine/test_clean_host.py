@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.safety.clean import Cleaning, Created, clean, created_on, remove_created
+from tui.engine.safety.clean import Cleaning, Created, clean, created_on, remove_created, told_apart
 from tui.engine.safety.clean import _remove as remove_under_lock
 from tui.engine.safety.made_files import MadeFiles
 from tui.journal.identity import sole_engine
@@ -55,6 +55,11 @@ async def test_a_file_that_has_grown_since_is_not_removed(agent: Agent, tmp_path
     done = await remove_created(agent, await made(agent, tmp_path / "f.0"))
     assert (done.settled, list(done.stays)) == ([], [str(tmp_path / "f.0")])
     assert (tmp_path / "f.0").exists()
+
+
+def test_sizes_that_three_digits_do_not_tell_apart_are_told_in_bytes() -> None:
+    assert told_apart(2**20 + 3, 2**20) == "1,048,579 B now, the run made it with 1,048,576 B"
+    assert told_apart(2**21, 2**20) == "2 MiB now, the run made it with 1 MiB"
 
 
 @pytest.mark.parametrize("holding", [b"", b"precious"])
@@ -106,6 +111,13 @@ async def test_nothing_is_settled_while_another_file_system_is_mounted(agent: Ag
     done = await remove_created(agent, created)
     assert done.settled == []
     assert "nothing is mounted at /mnt/of-the-run now" in done.stays[str(tmp_path / "f.0")]
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_mount(), reason="needs a file system that is mounted below /")
+async def test_what_was_mounted_over_the_files_is_named(agent: Agent) -> None:
+    gone = Path(f"/dev/shm/{uuid.uuid4().hex}.0")
+    done = await remove_created(agent, await made(agent, gone, target="/dev/shm", mount="/"))
+    assert "something is mounted at /dev/shm now" in done.stays[str(gone)]
 
 
 async def test_nothing_goes_while_a_process_of_the_run_is_alive(agent: Agent, tmp_path: Path) -> None:

@@ -251,7 +251,10 @@ async def _other_mount(agent: Agent, created: Created) -> str:
     if not (created.target and created.mount):
         return ""
     now = (await agent.room([created.target]))[created.target].mount
-    return f"nothing is mounted at {created.mount} now" if now and now != created.mount else ""
+    if not now or now == created.mount:
+        return ""
+    over = now.startswith(f"{created.mount.rstrip('/')}/")
+    return f"something is mounted at {now} now" if over else f"nothing is mounted at {created.mount} now"
 
 
 def judge(created: Created, infos: Mapping[str, FileInfo | None]) -> Cleaning:
@@ -279,8 +282,15 @@ def why_unlike(created: Created, path: str, info: FileInfo) -> str:
         return f"it is a {info.kind} now, not the file that the run made"
     largest = max(size, created.grown.get(path, 0))
     if size and (info.size > largest or (created.complete and info.size < size)):
-        return f"it has {units.size(info.size)} now, the run made it with {units.size(size)}"
+        return f"it has {told_apart(info.size, size)}"
     return ""
+
+
+def told_apart(now: int, made: int) -> str:
+    """Return two sizes in words, in bytes where three digits do not tell them apart."""
+    if abs(now - made) < made / 100:
+        return f"{units.exact(now)} B now, the run made it with {units.exact(made)} B"
+    return f"{units.size(now)} now, the run made it with {units.size(made)}"
 
 
 async def _remove(agent: Agent, created: Created) -> Cleaning:
