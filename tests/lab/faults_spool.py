@@ -137,14 +137,18 @@ def unzipped(path: Path) -> bytes:
 
 
 def last_object(output: bytes) -> dict[str, Any] | None:
-    """Return the last whole JSON object that fio printed; written here without the product's own reader."""
-    text = output.decode(errors="replace")
-    end = text.rfind("\n}\n")
-    start = text.rfind("\n{\n", 0, end) + 1 if text.rfind("\n{\n", 0, end) >= 0 else 0
-    if end < 0 or not text[start:].startswith("{\n"):
-        return None
-    found: dict[str, Any] = json.loads(text[start : end + 2])
-    return found
+    """Return the last whole JSON object that fio printed; written here without the product's own reader.
+
+    What others print between its lines spoils an object: then the one before it counts.
+    """
+    text = "\n" + output.decode(errors="replace")
+    start = len(text)
+    while (start := text.rfind("\n{\n", 0, start)) >= 0:
+        with suppress(json.JSONDecodeError):
+            found, end = json.JSONDecoder().raw_decode(text, start + 1)
+            if isinstance(found, dict) and text[end : end + 1] == "\n":
+                return found
+    return None
 
 
 def ios_of(printed: dict[str, Any]) -> int:

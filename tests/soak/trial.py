@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import tempfile
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -121,6 +122,8 @@ def play(trial: Trial, lab: SoakLab, home: Path, target: Path) -> Trial:
             clean_up(trial, lab, run)
         except AssertionError as error:
             trial.broken.append(str(error))
+        except Exception:  # a fault of the soak test itself is this trial's; the others have their turn
+            trial.broken.append(traceback.format_exc(limit=-3))
         trial.story = run.story() if trial.broken else ""
     no_strays(trial, lab)
     trial.took_s = time.monotonic() - begin
