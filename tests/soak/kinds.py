@@ -230,7 +230,9 @@ KINDS = [
     Kind("sshd-session-frozen", freeze_sessions, partial(signal_sessions, CONT), (1, 12), cuts_renewal=True),
     Kind("probe-hangs", hang_probe, cost="host", phases=("preflight",)),
     Kind("fio-killed", partial(signal_load, "main", signal.SIGKILL), cost="host", phases=LOADED),
-    Kind("fio-worker-killed", partial(signal_load, "worker", signal.SIGKILL), cost="host", phases=LOADED),
+    Kind(
+        "fio-worker-killed", partial(signal_load, "worker", signal.SIGKILL), cost="host", phases=(MEASURE,)
+    ),  # layouts have threads
     Kind("fio-frozen", partial(signal_load, "fio", STOP), partial(signal_load, "fio", CONT), (1, 4), phases=LOADED),
     Kind("fio-terminated", partial(signal_load, "main", signal.SIGTERM), cost="host", phases=LOADED),
     Kind("supervisor-killed", partial(signal_load, "supervisor", signal.SIGKILL), cost="host", phases=WATCHED),
