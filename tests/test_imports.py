@@ -117,7 +117,7 @@ def test_verbs_without_settings_do_not_load_what_reads_them(tmp_path: Path) -> N
 def test_showing_a_run_loads_neither_checks_nor_journals_nor_baselines_nor_searches(tmp_path: Path) -> None:
     run_dir = tmp_path / "home" / "runs" / "20261120T101530Z-demo-quick-7f3a"
     shutil.copytree(ROOT / "tests" / "data" / "whole", run_dir)
-    assert write_record(run_dir).checks  # so that its line of defence is told
+    assert write_record(run_dir).checks  # so that its objections are counted
     seen = modules_of(tmp_path, f"runs show {run_dir.name}")
     unwanted = {"tui.results.findings.check", "tui.journal.state", "tui.model.baseline", "tui.results.text.search"}
     assert seen & unwanted == set()

@@ -220,7 +220,7 @@ async def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:
         assert "FAILED" in page and "nothing was measured" in page and "fio is not installed" in page
         await pilot.press("d")
         await app.settle(pilot)
-        assert [toast.message for toast in app._notifications] == ["nothing to defend: nothing was measured"]
+        assert [toast.message for toast in app._notifications] == ["nothing was measured: no figure to object to"]
 
 
 async def test_a_problem_that_several_hosts_have_is_told_once_with_their_names(tmp_path: Path) -> None:

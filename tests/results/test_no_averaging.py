@@ -15,7 +15,7 @@ from tui.text.timeaxis import TimeAxis, merged, spread_over
 
 AVERAGES = {"mean", "fmean", "merge_values"}
 TAILS = re.compile(r"p\d\d|percentile|tail", re.IGNORECASE)
-MEANT = {"tui/results/defend/attacks.py"}  # it says beside the right figure what averaging would have given
+MEANT = {"tui/results/objections/catalogue.py"}  # it says beside the right figure what averaging would have given
 
 
 def averaged(tree: ast.AST) -> list[str]:

@@ -21,15 +21,15 @@ from tui.metrics.heat import SHARES
 from tui.metrics.histogram import Histogram
 from tui.model.record import RunRecord
 from tui.model.rundir import MARKS_FILE
-from tui.results.defend.attacks import defence
 from tui.results.matrix.table import tables_of
+from tui.results.objections.catalogue import objections_to
 from tui.results.report.charts import tail_curve
 from tui.results.report.content import Source, report_of
-from tui.results.report.defence import defence_blocks
 from tui.results.report.document import Chart, Report, Table
 from tui.results.report.heat import HeatMap, heat_of, patches_of
 from tui.results.report.html import html_of
 from tui.results.report.markdown import escaped, markdown_of
+from tui.results.report.objections import objection_blocks
 from tui.results.report.over_time import points_of, reading_note
 from tui.results.report.side_by_side import Versus
 from tui.results.report.sweep import sweep_chart
@@ -123,14 +123,14 @@ def test_a_report_has_every_chart_with_a_name_and_runs_no_script(plain: str) -> 
     assert "url(" not in plain
 
 
-def test_each_attack_on_the_figures_stands_there_with_its_evidence() -> None:
+def test_each_objection_is_in_the_report_with_its_evidence() -> None:
     record = load_record(RUNS / "plain")
-    found = [answer for answer in defence(record) if answer.standing != "moot"]
-    (table,) = (each for each in defence_blocks(record) if isinstance(each, Table))
-    assert [row[0] for row in table.rows] == [answer.attack.claim for answer in found]
+    found = [answer for answer in objections_to(record) if answer.standing != "n/a"]
+    (table,) = (each for each in objection_blocks(record) if isinstance(each, Table))
+    assert [row[0] for row in table.rows] == [answer.objection.claim for answer in found]
     assert all(said.text in str(row[2]) for row, answer in zip(table.rows, found, strict=True)
                for said in answer.evidence if said.weight in ("for", "doubt"))  # fmt: skip
-    assert list(defence_blocks(changed("plain", steps=[], matrix=None))) == []
+    assert list(objection_blocks(changed("plain", steps=[], matrix=None))) == []
 
 
 def test_headings_and_tables_can_be_read_aloud(plain: str) -> None:

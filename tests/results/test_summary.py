@@ -30,7 +30,7 @@ def test_it_begins_with_what_ran_and_how_it_ended() -> None:
         "headline: mixed 16.0k IOPS; valid with warnings",
     ]
     assert lines[3].startswith("verdict: valid with warnings: ")
-    assert any(line.startswith("defence: 20 attacks: ") for line in lines[4:7])
+    assert any(line.startswith("objections: ") for line in lines[4:7])
     assert "state: complete" in lines
     assert "2026-11-20T10:15:30.250Z, 0:08, 2 hosts, target test storage" in lines
     assert "changed: runtime=3s" in lines

@@ -227,7 +227,7 @@ LIVE = (
 RESULT = (
     Action("result.next-tab", ("tab",), "next tab", "Show the next tab", footer=1, call="tab(1)"),
     Action("result.last-tab", ("shift+tab",), "last tab", "Show the tab before", call="tab(-1)"),
-    Action("result.defend", ("d",), "defend", "Show what will be said against the figures, and the evidence", footer=2),
+    Action("result.defend", ("d",), "defend", "Show objections to the figures, and the evidence", footer=2),
     Action("result.iops", ("i",), "IOPS", "Draw IOPS over time, or show them in the cells", call="chart('iops')"),
     Action(
         "result.bandwidth",

@@ -26,7 +26,7 @@ def configure(actions: Actions) -> None:
     form = show.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the run record")
     form.add_argument("--plot", action="store_true", help="add a chart: values over time, of a sweep over its axis")
-    form.add_argument("--defend", action="store_true", help="each attack on the figures, and the evidence about it")
+    form.add_argument("--defend", action="store_true", help="objections to the figures, with the evidence")
     show.add_argument("--steps", action="store_true", help="add the figures of every step of a sweep or a suite")
     show.add_argument("--metric", choices=("iops", "bandwidth", "latency"), help="what to plot (default: the headline)")
     show.set_defaults(do=show_run)
@@ -62,15 +62,15 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def defend_text(record: RunRecord) -> str:
-    """Return the run's headline and verdict, and how it stands against each attack."""
-    from tui.results.defend.attacks import defence
-    from tui.results.defend.text import defence_lines
+    """Return the run's headline and verdict, then the objections with their answers."""
+    from tui.results.objections.catalogue import objections_to
+    from tui.results.objections.text import objection_lines
     from tui.results.text.judged import checks_text
     from tui.text.line import plain_lines
 
     headline = f"headline: {record.headline.text}" if record.headline is not None and record.headline.value else ""
     first = [record.run_id, record.profile.tag, headline, checks_text(record)]
-    lines = plain_lines(defence_lines(defence(record), text_width() or 100, judged=record.checks is not None))
+    lines = plain_lines(objection_lines(objections_to(record), text_width() or 100, judged=record.checks is not None))
     return "\n".join([*filter(None, first), "", *lines])
 
 

@@ -1,4 +1,4 @@
-"""Why a check could not be made, apart from the checks: records and their defence need the words alone."""
+"""Why a check could not be made, apart from the checks: records and objections need the words alone."""
 
 from __future__ import annotations
 

@@ -16,10 +16,10 @@ from tui.results.findings.weight import by_weight
 from tui.results.matrix.render import knee_texts, remarks
 from tui.results.record.metadata import metadata_remarks
 from tui.results.report.charts import charts_of
-from tui.results.report.defence import defence_blocks
 from tui.results.report.disclosure import disclosure
 from tui.results.report.document import Block, Chart, Column, Found, Paragraph, Report, RunPart, Section, Table
 from tui.results.report.heat import Heat, heat_of
+from tui.results.report.objections import objection_blocks
 from tui.results.report.overview import card_of
 from tui.results.report.shown import detailed_steps, measured_steps, name_of
 from tui.results.report.side_by_side import ALONE, Versus, answers, compared, names_of, side_by_side
@@ -92,7 +92,7 @@ def _part(source: Source, place: str, name: str, *, drawn: bool) -> RunPart:
         ("disclosure", "What was run", disclosure(record)),
         ("findings", "Findings", _findings(record)),
         ("limiter", "What limited it", _limiter(record, steps)),
-        ("defence", "What may be said against it", () if record.state == "running" else defence_blocks(record)),
+        ("objections", "Objections", () if record.state == "running" else objection_blocks(record)),
         ("capacity", "What it sustains", sizing_blocks(record.search, drawn=drawn) if record.search else ()),
         ("results", "Results", _results(record, steps)),
         ("charts", "Charts", _charts(record, steps, heat) if drawn else ()),

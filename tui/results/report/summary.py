@@ -61,20 +61,20 @@ def _top(record: RunRecord, *, running: bool) -> list[str]:
         lines += _wrapped("verdict", checks_text(record))
     step = _shown_step(record)
     lines += _limiter(step) if step is not None and record.search is None else []  # a search tells its own
-    lines += _attacked(record) if record.checks is not None and not running else []
+    lines += _objections(record) if record.checks is not None and not running else []
     how_far = record.reason.removeprefix("still ") if record.state == "running" else "running"
     state = [f"state: {how_far}; figures so far"] if running else _wrapped(f"state: {record.state}", record.reason)
     return [*lines, *state]
 
 
-def _attacked(record: RunRecord) -> list[str]:
-    """Return how many attacks the figures stand, and where that is told."""
-    from tui.results.defend.attacks import defence
-    from tui.results.defend.text import counts_runs
+def _objections(record: RunRecord) -> list[str]:
+    """Return how many objections stand, and the verb that lists them."""
+    from tui.results.objections.catalogue import objections_to
+    from tui.results.objections.text import counts_runs
 
-    found = defence(record)
-    said = "".join(text for text, _ in counts_runs(found))
-    return _wrapped("defence", f"{said}; benchtui runs show --defend {record.run_id}") if found else []
+    found = objections_to(record)
+    counted = "".join(text for text, _ in counts_runs(found)).partition(": ")[2]
+    return _wrapped("objections", f"{counted}; benchtui runs show --defend {record.run_id}") if found else []
 
 
 def _shown_step(record: RunRecord) -> StepRecord | None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tui.model.record import HeadlineRecord, RunRecord
     from tui.model.step_record import AggregateRecord, DirectionRecord, StepRecord
     from tui.results.baselines.text import View
-    from tui.results.defend.defence import Answer
+    from tui.results.objections.answers import ObjectionAnswer
     from tui.results.text.chart import ChartMetric
 
 NARROW = 100
@@ -40,7 +40,7 @@ class Page:
     job: str | None = None  # that was chosen; steps that have no such job show all
     colors: bool = True  # the terminal tells curves apart by colour
     symbols: Symbols = "braille"
-    answers: tuple[Answer, ...] = ()  # how the run stands against each attack
+    answers: tuple[ObjectionAnswer, ...] = ()  # to each objection
 
     @property
     def shown_step(self) -> StepRecord | None:

@@ -39,7 +39,7 @@ from tui.text.line import LABEL, TEXT, Line, Run
 if TYPE_CHECKING:
     from tui.model.record import RunRecord
     from tui.results.baselines.text import View
-    from tui.results.defend.defence import Answer
+    from tui.results.objections.answers import ObjectionAnswer
     from tui.results.text.chart import ChartMetric
 
 CHART_SHARE = 0.42
@@ -214,11 +214,11 @@ class ResultScreen(StepScreen):
             self.show_tab(beside(self.page, places))
 
     def action_defend(self) -> None:
-        """Show how the run stands against each attack, or its summary again."""
+        """Show the objections and their answers, or the summary again."""
         if self.page is None:
             return
         if not self.page.answers:
-            self.notify("nothing to defend: nothing was measured", severity="warning")
+            self.notify("nothing was measured: no figure to object to", severity="warning")
             return
         self.show_tab("summary" if self.page.tab == "defend" else "defend")
 
@@ -445,11 +445,11 @@ def record_of(run_dir: Path) -> RunRecord:
         raise BenchtuiError(f"{path}: {error.strerror}") from error
 
 
-def answers_of(record: RunRecord) -> list[Answer]:
-    """Return how a run stands against each attack."""
-    from tui.results.defend.attacks import defence
+def answers_of(record: RunRecord) -> list[ObjectionAnswer]:
+    """Answer every objection to a run."""
+    from tui.results.objections.catalogue import objections_to
 
-    return defence(record)
+    return objections_to(record)
 
 
 def metric_of(record: RunRecord) -> ChartMetric:

@@ -12,7 +12,7 @@ from tui.app.screens.result.page import Page
 from tui.app.screens.result.published_text import published_lines
 from tui.app.screens.result.text import steps, summary_lines
 from tui.app.screens.result.time_text import time_lines
-from tui.results.defend.text import defence_lines
+from tui.results.objections.text import objection_lines
 from tui.text.line import LABEL, TEXT, Line, Run, clip, width_of_runs
 
 GAP = 2
@@ -34,7 +34,7 @@ class Tab:
 
 
 def _defend(page: Page, width: int, _: int) -> list[Line]:
-    return defence_lines(page.answers, width, judged=page.record.checks is not None)
+    return objection_lines(page.answers, width, judged=page.record.checks is not None)
 
 
 def _published(page: Page, width: int, _: int) -> list[Line]:

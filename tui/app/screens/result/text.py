@@ -34,7 +34,7 @@ STATES = {"complete": "badge-good", "partial": "badge-warn", "aborted": "badge-w
 def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
     """Return what is asked first: the headline, whether it counts, what limited it; then the matrix or the figures."""
     lines = [about(page, width), *headline(page, width), *proved(proof_of(page), width)]
-    lines += [*attacked(page, width), *laggard_lines(page, width)]
+    lines += [*objection_counts(page, width), *laggard_lines(page, width)]
     lines += [*proved(page.record.proves, width), Line()]
     lines += [] if measured_nothing(page.record) else hint_lines(page.published, width)
     if page.record.search is not None:
@@ -76,13 +76,13 @@ def about(page: Page, width: int) -> Line:
     return Line.of(*clip([(" · ".join(part for part in parts if part), LABEL)], width))
 
 
-def attacked(page: Page, width: int) -> list[Line]:
-    """Return how many attacks the figures stand; nothing of a record that does not say what was checked."""
-    from tui.results.defend.text import counts_runs
+def objection_counts(page: Page, width: int) -> list[Line]:
+    """Return how many objections stand; nothing if the record does not say what was checked."""
+    from tui.results.objections.text import counts_runs
 
     if page.record.checks is None or not page.answers:
         return []
-    runs, keys = counts_runs(page.answers), [("d", "accent"), (" defends", LABEL)]
+    runs, keys = counts_runs(page.answers), [("d", "accent"), (" details", LABEL)]
     if width_of_runs(runs) + width_of_runs(keys) < width:
         return [Line.of(*spread(runs, keys, width))]
     return labelled([], runs, width)

@@ -1,4 +1,4 @@
-"""A result defended: how it stands against each attack, by what was found, looked at, and left open."""
+"""Objections to a result are answered by findings, checks that ran, and what the record leaves open."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tests.results.test_timing import host_run
 from tui.model.condition_record import AttestationRecord
 from tui.model.event import HostFacts
 from tui.model.record import ClockRecord, Finding, RunRecord
-from tui.results.defend.attacks import ATTACKS, defence
-from tui.results.defend.defence import Answer
-from tui.results.defend.text import defence_lines
 from tui.results.findings.catalogue import BY_ID
 from tui.results.findings.check import Moot
+from tui.results.objections.answers import ObjectionAnswer
+from tui.results.objections.catalogue import OBJECTIONS, objections_to
+from tui.results.objections.text import objection_lines
 from tui.results.report.summary import summary_text
 from tui.results.store.build import build_record
 from tui.text.line import plain_lines
@@ -28,42 +28,43 @@ def record(**changes: object) -> RunRecord:
     return MIX.model_copy(deep=True, update=changes)
 
 
-def against(run: RunRecord, name: str) -> Answer:
-    return next(answer for answer in defence(run) if answer.attack.id == name)
+def against(run: RunRecord, name: str) -> ObjectionAnswer:
+    return next(answer for answer in objections_to(run) if answer.objection.id == name)
 
 
 def text_of(run: RunRecord, width: int = 100) -> str:
-    return "\n".join(plain_lines(defence_lines(defence(run), width, judged=run.checks is not None)))
+    return "\n".join(plain_lines(objection_lines(objections_to(run), width, judged=run.checks is not None)))
 
 
-def test_every_check_speaks_about_some_attack_and_no_other_is_named() -> None:
-    named = {check for attack in ATTACKS for check in attack.checks}
+def test_every_check_bears_on_some_objection_and_no_other_is_named() -> None:
+    named = {check for objection in OBJECTIONS for check in objection.checks}
     assert named == set(BY_ID)
-    assert all(set(attack.decisive) <= set(attack.checks) for attack in ATTACKS)
-    assert len({attack.id for attack in ATTACKS}) == len(ATTACKS)
+    assert all(set(objection.decisive) <= set(objection.checks) for objection in OBJECTIONS)
+    assert len({objection.id for objection in OBJECTIONS}) == len(OBJECTIONS)
 
 
 @pytest.mark.parametrize(
-    ("severity", "standing"), [("error", "holds"), ("warning", "in-part"), ("info", "in-part"), (None, "answered")]
+    ("severity", "standing"),
+    [("error", "stands"), ("warning", "partly-stands"), ("info", "partly-stands"), (None, "refuted")],
 )
-def test_an_attack_stands_as_what_was_found_about_it(severity: str | None, standing: str) -> None:
+def test_an_objection_stands_by_the_findings_about_it(severity: str | None, standing: str) -> None:
     found = [Finding.model_validate({"id": "V22", "severity": severity, "message": "zeros"})] if severity else []
     answer = against(record(findings=found, checks=["V22"], checks_not_made={}), "compressible")
     assert answer.standing == standing
-    assert ("zeros" in {said.text for said in answer.evidence}) == bool(severity)
+    assert ("zeros" in {each.text for each in answer.evidence}) == bool(severity)
 
 
 def test_what_was_not_looked_at_is_not_known_and_the_reason_is_told() -> None:
     not_made = {"V03": "there is no telemetry"}
     answer = against(record(findings=[], checks=["V05", "V06"], checks_not_made=not_made), "cache")
     assert answer.standing == "unknown"
-    assert "not checked: there is no telemetry" in {said.text for said in answer.evidence if said.check == "V03"}
+    assert "not checked: there is no telemetry" in {each.text for each in answer.evidence if each.check == "V03"}
 
 
 def test_a_check_that_has_nothing_to_be_about_leaves_nothing_open() -> None:
     run = record(findings=[], checks=["slat"], checks_not_made={"V24": str(Moot.RATE), "V22": str(Moot.WRITES)})
-    assert against(run, "compressible").standing == "moot"
-    assert "V24" in {said.check for said in against(run, "waiting").evidence if said.weight == "moot"}
+    assert against(run, "compressible").standing == "n/a"
+    assert "V24" in {each.check for each in against(run, "waiting").evidence if each.weight == "n/a"}
 
 
 def test_the_same_ios_are_counted_as_stand_behind_the_percentiles() -> None:
@@ -71,18 +72,18 @@ def test_the_same_ios_are_counted_as_stand_behind_the_percentiles() -> None:
     result = run.steps[0].results.aggregate["read"]
     assert result.clat is not None
     result.ios = result.clat.n + 5  # that failed: no latency was taken of these
-    assert f"read: {result.clat.n:,} I/Os counted" in {said.text for said in against(run, "short").evidence}
+    assert f"read: {result.clat.n:,} I/Os counted" in {each.text for each in against(run, "short").evidence}
 
 
 def test_percentiles_are_made_again_from_the_histograms_of_the_hosts() -> None:
     answer = against(record(), "averaged")
-    assert answer.standing == "answered"
-    assert any("histograms of 2 hosts added up, made again here" in said.text for said in answer.evidence)
+    assert answer.standing == "refuted"
+    assert any("recomputed here from the histograms of 2 hosts" in each.text for each in answer.evidence)
     wrong = record()
     latency = wrong.steps[0].results.aggregate["read"].clat
     assert latency is not None
     latency.percentiles_ns["99"] *= 2
-    assert against(wrong, "averaged").standing == "holds"
+    assert against(wrong, "averaged").standing == "stands"
     for result in wrong.steps[0].results.per_host.values():
         assert result["read"].clat is not None
         result["read"].clat.histogram = None
@@ -90,7 +91,7 @@ def test_percentiles_are_made_again_from_the_histograms_of_the_hosts() -> None:
 
 
 def test_what_a_person_attested_counts_as_it_was_answered() -> None:
-    for answer, standing in (("yes", "answered"), ("no", "in-part"), ("unknown", "unknown")):
+    for answer, standing in (("yes", "refuted"), ("no", "partly-stands"), ("unknown", "unknown")):
         said = AttestationRecord(id="caches", question="Are caches off?", answer=answer)
         run = record(findings=[], checks=["V25"], checks_not_made={}, attested=[said])
         assert against(run, "durable").standing == standing
@@ -102,13 +103,13 @@ def test_an_offset_is_told_of_clocks_that_were_compared(method: str, told: bool)
     run.hosts[0].clock = ClockRecord(offset_s=0.002, uncertainty_s=0.001, method=method)
     for host in run.hosts[1:]:
         host.clock = None
-    assert any("largest offset" in said.text for said in against(run, "clocks").evidence) is told
+    assert any("largest offset" in each.text for each in against(run, "clocks").evidence) is told
 
 
-def test_hosts_that_start_apart_make_the_attack_hold(tmp_path: Path) -> None:
+def test_hosts_with_start_skew_make_the_objection_stand(tmp_path: Path) -> None:
     events = [*host_run("h1", 10.0, 40.0), *host_run("h2", 15.0, 45.0), closed(46.0)]
     text = text_of(build_record(run_of(tmp_path, ["h1", "h2"], events)))
-    assert re.search(r'^✗ "The hosts did not start together" +holds$', text, re.MULTILINE)
+    assert re.search(r'^✗ "The hosts did not start together" +stands$', text, re.MULTILINE)
     assert "✗ V12  started 5.00 s apart" in text and "start skew 5.000 s" in text
     assert text.index('✗ "') < text.index('! "') < text.index('? "') < text.index('✓ "')
 
@@ -127,15 +128,15 @@ def test_names_of_one_machine_are_a_fact_of_the_hosts_and_no_finding(tmp_path: P
 def test_what_cannot_be_said_against_a_run_is_one_line(tmp_path: Path) -> None:
     text = text_of(build_record(run_of(tmp_path, ["h1"], [*host_run("h1", 10.0, 40.0), closed(42.0)])))
     flat = " ".join(text.split())
-    assert 'does not arise, there was one host: "The hosts did not start together", "One host lagged"' in flat
+    assert 'n/a, there was one host: "The hosts did not start together", "One host lagged"' in flat
 
 
 def test_an_older_record_says_that_no_check_is_recorded_and_a_failed_run_that_there_is_nothing() -> None:
     old = record(findings=[], checks=None, checks_not_made=None)
-    assert "No check is recorded" in text_of(old) and 'nothing is recorded about "' in text_of(old)
+    assert "The record lists no checks" in text_of(old) and 'no data about "' in text_of(old)
     nothing = record()
     nothing.steps = []
-    assert text_of(nothing) == "nothing was measured: there is nothing to defend"
+    assert text_of(nothing) == "nothing was measured: no figure to object to"
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])

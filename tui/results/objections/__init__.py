@@ -1,0 +1,1 @@
+"""Objections to the figures of a result, answered from recorded evidence."""
