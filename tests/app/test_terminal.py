@@ -54,6 +54,24 @@ def test_a_closed_terminal_ends_the_app(tmp_path: Path) -> None:
         terminal.wait_until(lambda: not process.exists(), "the end of the process")
 
 
+def test_a_terminal_that_goes_without_a_signal_ends_the_app(tmp_path: Path) -> None:
+    """Nobody sends SIGHUP to a session whose terminal was opened elsewhere."""
+    ours, theirs = os.openpty()
+    environ = {**os.environ, "BENCHTUI_HOME": str(tmp_path), "TERM": "xterm-256color"}
+    app = subprocess.Popen(
+        [sys.executable, "-m", "tui"], stdin=theirs, stdout=theirs, stderr=theirs, env=environ, start_new_session=True
+    )
+    os.close(theirs)
+    try:
+        shown = b""
+        while b"\x1b[?1049h" not in shown:  # the alternate screen: the app has begun
+            shown += os.read(ours, 65536)
+        os.close(ours)
+        assert app.wait(PATIENCE_S) == 128 + signal.SIGHUP
+    finally:
+        app.kill()
+
+
 def test_ctrl_c_leaves_too(tmp_path: Path) -> None:
     with Terminal(tmp_path) as terminal:
         terminal.wait_for(READY)

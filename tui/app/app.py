@@ -27,6 +27,7 @@ from tui.app.screens.base import StepScreen
 from tui.app.screens.index import BY_NAME
 from tui.app.shell import Options, Shell
 from tui.app.terminal.crash import write_crash_log
+from tui.app.terminal.driver import hung_up
 from tui.app.terminal.theme import THEMES, pick_theme
 from tui.app.widgets.chrome import PlainScrollBar
 from tui.model.problem import BenchtuiError
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from textual.command import Provider
 
 WARM_UP = ("tui.engine.planning.plan", "asyncssh")
+HANGUP_CHECK_S = 1.0
 FIND_RUNNING_AFTER_S = 0.1  # what it imports would hold up the first frame
 WARM_UP_AFTER_S = 0.5  # the first list is on the screen by then
 RECENT = 50  # runs that are looked at for one that goes on
@@ -435,12 +437,18 @@ class BenchtuiApp(Shell):
         self.exit()
 
     def take_signals(self) -> None:
-        """Leave cleanly on SIGTERM and SIGHUP: Textual would die with the terminal in its alternate screen."""
+        """Leave cleanly on SIGTERM, SIGHUP and a lost terminal: Textual would die with the terminal in its alternate screen."""
         if self.is_headless:
             return
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.leave_on_signal, number)
+        self.set_interval(HANGUP_CHECK_S, self.leave_if_hung_up)
+
+    def leave_if_hung_up(self) -> None:
+        """Leave as on SIGHUP if the terminal is gone and sent none."""
+        if hung_up():
+            self.leave_on_signal(signal.SIGHUP)
 
     def leave_on_signal(self, number: signal.Signals) -> None:
         """A run goes on without us: only the terminal has to be restored."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import select
 import sys
 
 from textual.app import App
@@ -60,3 +61,16 @@ class TerminalDriver(LinuxDriver):
         """Come back from Ctrl-Z alone: a hangup sends SIGCONT as well, and what it started again nobody would end."""
         if self._must_signal_resume:
             super()._sigcont_application()
+
+
+def hung_up() -> bool:
+    """Return whether the terminal behind standard input is gone.
+
+    A process without a controlling terminal gets no SIGHUP, and Textual's input thread would read the end for ever.
+    """
+    waiting = select.poll()
+    try:
+        waiting.register(sys.__stdin__ or 0, 0)  # asks for nothing: POLLHUP and POLLERR are told anyway
+        return any(state & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, state in waiting.poll(0))
+    except (OSError, ValueError):
+        return True
