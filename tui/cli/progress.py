@@ -45,14 +45,14 @@ BETWEEN = ("barrier", "measure", "collect")  # phases that every step of many ha
 
 
 class ProgressDisplay:
-    """Draws a run on `out` from its journal. With the plan of a run of many steps it says which one goes on."""
+    """Draws a run on `out` (stderr) from its journal. With the plan of a run of many steps it says which one goes on."""
 
-    def __init__(self, out: TextIO = sys.stderr, plan: Plan | None = None) -> None:
-        self.out = out
+    def __init__(self, out: TextIO | None = None, plan: Plan | None = None) -> None:
+        self.out = out or sys.stderr
         self.plan = plan if plan is not None and len(plan.steps) > 1 else None
         self.begin_t = float("-inf")
         self.not_needed = ""  # why the last step was left out
-        self.rewrites = out.isatty()
+        self.rewrites = self.out.isatty()
         self.drawn = False
         self.decided = 0  # points of a search
         self.logged_at = -LOG_EVERY_S
