@@ -437,7 +437,7 @@ class BenchtuiApp(Shell):
         self.exit()
 
     def take_signals(self) -> None:
-        """Leave cleanly on SIGTERM, SIGHUP and a lost terminal: Textual would die with the terminal in its alternate screen."""
+        """Leave cleanly on SIGTERM, SIGHUP and a lost terminal, with the screen restored."""
         if self.is_headless:
             return
         loop = asyncio.get_running_loop()

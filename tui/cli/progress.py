@@ -45,7 +45,7 @@ BETWEEN = ("barrier", "measure", "collect")  # phases that every step of many ha
 
 
 class ProgressDisplay:
-    """Draws a run on `out` (stderr) from its journal. With the plan of a run of many steps it says which one goes on."""
+    """Draws a run on `out` (stderr) from its journal; with a plan of several steps it names the current one."""
 
     def __init__(self, out: TextIO | None = None, plan: Plan | None = None) -> None:
         self.out = out or sys.stderr
