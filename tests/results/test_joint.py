@@ -11,7 +11,7 @@ from tui.model.step_record import AggregateRecord, ResultsRecord, SeriesColumns,
 from tui.results.compare.compare import compare
 from tui.results.compare.criteria import judge
 from tui.results.compare.measured import points_of
-from tui.results.defend.attacks import laggards, merged
+from tui.results.objections.catalogue import laggards, merged
 
 USUAL = [100_000 + 10 * at for at in range(5_000)]
 
