@@ -24,6 +24,7 @@ from tui.model.quantities import (
 from tui.workloads.fio.reach import reach_problem
 
 WORDS = ("0", "1")
+WORDED = ("bool", "set", "choice")  # types of options that take words, no numbers
 
 # Never in a profile, by fio's own name.
 OWN_OPTIONS = {
@@ -62,7 +63,7 @@ LIMITS: dict[str, dict[str, int]] = {
     "rwmixwrite": {"min": 0, "max": 100},
     "percentage_random": {"min": 0, "max": 100},
 }
-_RANGES = ("filesize", "bsrange", "startdelay")
+RANGES = ("filesize", "bsrange", "startdelay")
 _FIO_SIZE = re.compile(r"\d+([kmgtp]b?|b)?", re.IGNORECASE | re.ASCII)
 _FIO_TIME = re.compile(r"\d+(us|usec|ms|msec|s|m|h|d)?", re.IGNORECASE | re.ASCII)
 _TIME_FORMS = "numbers with us, ms, s, m, h or d, such as 300s, 250ms"
@@ -146,8 +147,9 @@ def option_problem(name: str, text: str) -> str | None:
     option = by_name().get(name)
     if option is None:
         return None
-    check = None if text.startswith("(") else CHECKS.get(option["type"])  # "(4*1024)": fio calculates
-    ranged = canonical(name) in _RANGES and "-" in text
+    calculated = text.startswith("(") and option["type"] not in WORDED  # "(4*1024)": fio calculates
+    check = None if calculated else CHECKS.get(option["type"])
+    ranged = canonical(name) in RANGES and "-" in text
     parts = text.split("-", 1) if ranged else [text]
     return next((found for part in parts if check and (found := check(option, part))), None)
 

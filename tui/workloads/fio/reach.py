@@ -125,7 +125,7 @@ def reach_problem(name: str, text: str) -> str | None:
         return f"found '{text}': {reason}"
     if name in _PATTERNS and "'" in text:
         return f"found {shown(text)}; a pattern from a file is not allowed: fio would read a file that no plan names"
-    if _is_log(name) and ("/" in text or "$" in text):
+    if is_log(name) and ("/" in text or "$" in text):
         return f"found {shown(text)}; a log is given by its plain name: fio overwrites what stands at a path"
     if name in ("iomem", "mem") and text.startswith("mmap") and ":" in text:
         return f"found {shown(text)}; memory from a file is not allowed: fio overwrites that file"
@@ -134,5 +134,6 @@ def reach_problem(name: str, text: str) -> str | None:
     return None
 
 
-def _is_log(name: str) -> bool:
+def is_log(name: str) -> bool:
+    """Tell whether an option names a log that fio writes."""
     return name.startswith("write_") and name.endswith("log")
