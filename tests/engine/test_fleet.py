@@ -45,6 +45,25 @@ def test_name_that_only_a_pattern_describes_is_a_host_though_it_cannot_be_looked
     assert names(fleet, "node7.lab") == ["node7.lab"]
 
 
+@pytest.mark.parametrize("line", ["= hHost *", "[]", 'Host "far', "H\0o\0s\0t\0", "Hosts far"])
+def test_an_unknown_host_comes_with_the_line_that_ssh_would_refuse(tmp_path: Path, line: str) -> None:
+    config = tmp_path / "config"
+    config.write_text(f"Host near\n  Port 2200\n{line}\n")
+    with pytest.raises(UsageError) as refused:
+        Fleet(None, config).resolve(["far.invalid"])
+    first, second = refused.value.problems
+    assert "unknown host" in str(first)
+    assert f"{config} line 3" in str(second)
+
+
+def test_an_option_that_shall_be_ignored_is_no_reason_for_an_unknown_host(tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.write_text("IgnoreUnknown Odd*\nOddly yes\n")
+    with pytest.raises(UsageError) as refused:
+        Fleet(None, config).resolve(["far.invalid"])
+    assert len(refused.value.problems) == 1
+
+
 def test_inventory_says_how_to_reach_a_host(fleet: Fleet) -> None:
     head, weka = fleet.resolve(["head", "weka-01"])
     assert (head.address, head.port, head.user) == ("127.0.0.9", 2222, "root")

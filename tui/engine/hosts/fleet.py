@@ -80,7 +80,8 @@ class Fleet:
         if unknown:
             more = len(unknown) - MOST_UNKNOWN
             told = [Problem(self._unknown(name)) for name in unknown[:MOST_UNKNOWN]]
-            raise UsageError([*told, *([Problem(f"and {more} more unknown hosts")] if more > 0 else [])])
+            rest = [Problem(f"and {more} more unknown hosts")] if more > 0 else []
+            raise UsageError([*told, *rest, *self._broken_line()])
         return [LOCAL_ADDRESS if name == hostspec.LOCAL else self._address(name) for name in names]
 
     def _part(self, part: str) -> list[str]:
@@ -108,6 +109,22 @@ class Fleet:
         names = [*self.hosts, *self.config_names, hostspec.LOCAL]
         hint = did_you_mean(name, names)
         return f"unknown host '{name}'{hint}: not in the inventory, not in the SSH configuration, not in DNS"
+
+    def _broken_line(self) -> list[Problem]:
+        """Return the first line that ssh would refuse: hosts below it may be unknown for its sake."""
+        from tui.remote.ssh_include import ConfigText
+        from tui.remote.sshfile import ConfigError, lines_of, text_of, unknown
+
+        path = self.ssh_config or from_home("~/.ssh/config")
+        try:
+            lines = list(lines_of(path, text_of(path, ConfigText())))
+        except ConfigError as error:
+            return [Problem(str(error))]
+        except OSError:
+            return []
+        if any(line.keyword == "ignoreunknown" for line in lines):
+            return []
+        return [Problem(str(unknown(line))) for line in lines if line.unknown][:1]
 
     def _address(self, name: str) -> HostAddress:
         config = str(self.ssh_config.absolute()) if self.ssh_config else None
