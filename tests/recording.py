@@ -5,20 +5,13 @@ The run is made on loopback hosts. The program runs in tmux; what is recorded is
 
 from __future__ import annotations
 
-import codecs
-import fcntl
 import json
-import os
-import pty
-import struct
-import subprocess
 import sys
 import tempfile
-import termios
 import time
 from pathlib import Path
-from threading import Thread
 
+from tests.app.pty_screen import PtyProgram
 from tests.app.tmux import Terminal
 from tests.lab.sshd import SshdLab
 from tests.patience import wait_until
@@ -48,34 +41,14 @@ class Recorder:
     def __init__(self, command: list[str]) -> None:
         self.events: list[tuple[float, str]] = []
         self._began = time.monotonic()
-        self._ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
-        environ = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
-        self._client = subprocess.Popen(
-            command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ, start_new_session=True
-        )
-        os.close(theirs)
-        self._reader = Thread(target=self._read, daemon=True)
-        self._reader.start()
+        self._client = PtyProgram(command, self._take, (COLUMNS, LINES))
 
-    def _read(self) -> None:
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        while True:
-            try:
-                data = os.read(self._ours, 1 << 16)
-            except OSError:  # the other end is closed
-                return
-            if not data:
-                return
-            if text := decoder.decode(data):
-                self.events.append((time.monotonic() - self._began, text))
+    def _take(self, text: str) -> None:
+        self.events.append((time.monotonic() - self._began, text))
 
     def end(self) -> None:
         """End the command, and read what it wrote."""
-        self._client.terminate()
-        self._client.wait(10)
-        self._reader.join(10)
-        os.close(self._ours)
+        self._client.end()
 
     def written(self, title: str) -> str:
         """Return the recording."""

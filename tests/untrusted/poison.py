@@ -42,7 +42,7 @@ class Poison:
         self.fields.add(place)
         number = self._numbers.setdefault(text or place, len(self._numbers))
         more = "\n\tlater" if lines else f"\n{FORGED}{number}"
-        return f"{text}\x1b]0;P{number}\x07\x1b[31m\x9b1m\x7f\x85\u2028\u202e\u2066\u200f\u061c\r{more}"
+        return f"{text}\x1b]0;P{number}\x07\x1b[31m[/b]\x9b1m\x7f\x85\u2028\u202e\u2066\u200f\u061c\r{more}"
 
     def value(self, value: Any, kind: Any, place: str = "") -> Any:
         """Return plain data of a type with every text poisoned; what is missing is made."""

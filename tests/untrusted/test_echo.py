@@ -16,6 +16,7 @@ from tui.cli.main import VERBS, main
 from tui.engine.hosts.fleet import Fleet
 from tui.model import hostspec
 from tui.model.problem import Problem, UsageError
+from tui.remote.vault import Question
 from tui.results.store.filter import KEYS, parse
 
 CONTROLS = "\x1b\x07\x9b\x9d\x85\x7f\r\n\b\u202e\u2066\u200f\u061c\u2028\udc9b"
@@ -154,3 +155,8 @@ def test_no_filter_of_thousands_is_repeated_raw(key: str, text: str) -> None:
 def test_a_problem_is_one_printable_line(message: str, file: str, host: str) -> None:
     assert str(Problem(message, file=file, host=host)).isprintable()
     assert str(Problem("x")._replace(message=message)).isprintable()
+
+
+@given(typed)
+def test_what_a_person_is_asked_about_is_named_printably(path: str) -> None:
+    assert Question(f"passphrase of {path}", ()).subject.isprintable()

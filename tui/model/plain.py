@@ -16,14 +16,14 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)
 
 
-def printable_lines(text: str) -> str:
+def printable_lines(text: str, instead: str = " ") -> str:
     """Return text of several lines, such as a job file, without what controls a terminal; \\n and \\t stay.
 
     Blanks of other widths, and characters that this Python does not know, stay too: such text is kept as it was read.
     """
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() or _stays(char) else " " for char in text)
+    return "".join(char if char.isprintable() or _stays(char) else instead for char in text)
 
 
 def _stays(char: str) -> bool:

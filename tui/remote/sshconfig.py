@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from tui.model.address import HostAddress
 from tui.model.paths import from_home
+from tui.model.plain import printable
 from tui.remote.algorithms import algorithms_of, left_of
 from tui.remote.answers import quoted
 from tui.remote.keys import (
@@ -87,8 +88,13 @@ class Resolved(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """User, address and port as people write them."""
-        return f"{self.user}@{self.host}" + (f":{self.port}" if self.port != DEFAULT_PORT else "")
+        """User, address and port as people write them, printable whatever the configuration holds."""
+        return printable(f"{self.user}@{self.host}" + (f":{self.port}" if self.port != DEFAULT_PORT else ""))
+
+    @property
+    def way(self) -> str:
+        """The same, and the bastions before it."""
+        return self.place + (printable(f" via {', '.join(self.jumps)}") if self.jumps else "")
 
     @property
     def algorithm_options(self) -> dict[str, Any]:

@@ -10,6 +10,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
+
+from tui.model.plain import printable
 
 TRIES = 3
 NOBODY = "there is no terminal to ask on"
@@ -26,6 +29,10 @@ class Question(Struct, frozen=True):
     prompts: tuple[tuple[str, bool], ...]
     note: str = ""
     key: str = ""
+
+    def __post_init__(self) -> None:
+        """Make the subject printable: it names what an SSH configuration names."""
+        force_setattr(self, "subject", printable(self.subject))
 
 
 Asker = Callable[[Question], Awaitable[Sequence[str] | None]]  # None: the person does not want to

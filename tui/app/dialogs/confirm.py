@@ -8,6 +8,7 @@ from msgspec import Struct
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
 from textual.widgets import Button, Static
 
 from tui.app.dialogs.base import Dialog
@@ -75,14 +76,14 @@ class Confirm(Dialog[str | None]):
         """The question, what it means, the answers."""
         with Vertical(classes="dialog -harmful" if self.warns else "dialog") as dialog:
             dialog.styles.width = self.width
-            dialog.border_title = self.question
+            dialog.border_title = Content(self.question)
             with VerticalScroll(classes="dialog-body", can_focus=False):
                 yield Static(self.body, markup=False)
             stacked = self.stacked
             with Vertical(classes="dialog-buttons -stacked") if stacked else Horizontal(classes="dialog-buttons"):
                 for answer in self.answers:
                     harm = "-harmful" if answer.harmful else ""
-                    yield Button(answer.text, id=answer.id, compact=True, classes=harm)
+                    yield Button(Content(answer.text), id=answer.id, compact=True, classes=harm)
 
     @property
     def stacked(self) -> bool:

@@ -8,6 +8,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.content import Content
 
 from tui.app.dialogs.base import Dialog
 from tui.app.widgets.lines import Lines
@@ -73,7 +74,7 @@ class CopyDialog(Dialog[str | None]):
         )
         with Vertical(classes="dialog") as dialog:
             dialog.styles.width, dialog.styles.max_width = WIDEST, "96%"
-            dialog.border_title = f"Copy of {self.whose}"
+            dialog.border_title = Content(f"Copy of {self.whose}")
             dialog.border_subtitle = "a key, or Enter   Esc cancel"
             chosen = PickList(columns, lambda each: each.key, id="copies")
             chosen.styles.height = len(self.copies) + 1

@@ -10,6 +10,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.content import Content
 from textual.widgets import Input, Static
 
 from tui.app.dialogs.base import Dialog
@@ -76,7 +77,7 @@ class ExportDialog(Dialog[Wanted | None]):
         with Vertical(classes="dialog") as dialog:
             longest = max((width_of(text) for _, text in self.formats), default=0)
             dialog.styles.width, dialog.styles.max_width = max(NAME_CELLS + longest + FRAME, LEAST_WIDTH), "96%"
-            dialog.border_title = self.heading
+            dialog.border_title = Content(self.heading)
             dialog.border_subtitle = "Enter write   Space leave out names   Tab next field   Esc cancel"
             yield PickList(columns, lambda each: each[0], id="export-formats")
             yield Static(id="export-about", markup=False)

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.content import Content
 
 from tui.app.dialogs.base import Dialog
 from tui.app.widgets.textpane import Builder, TextPane
@@ -30,7 +31,7 @@ class FindingsDialog(Dialog[None]):
     def compose(self) -> ComposeResult:
         """One pane of text."""
         pane = TextPane(id="findings")
-        pane.border_title = self.about
+        pane.border_title = Content(self.about)
         pane.border_subtitle = "j k scroll   Esc closes"
         yield pane
 

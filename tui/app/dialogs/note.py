@@ -7,6 +7,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
+from textual.content import Content
 from textual.widgets import Input, Static
 
 from tui.app.dialogs.base import Dialog
@@ -29,7 +30,7 @@ class LineDialog(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         """A field in a dialog."""
         with Vertical(classes="dialog") as dialog:
-            dialog.border_title = self.question
+            dialog.border_title = Content(self.question)
             dialog.border_subtitle = f"Enter {self.does}   Esc cancel"
             yield TextInput(self.value)
             yield Static(self.about, classes="line-about", markup=False)

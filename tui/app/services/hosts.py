@@ -47,9 +47,7 @@ def places_of(addresses: Sequence[HostAddress], ssh_config: Path | None) -> dict
     for address in addresses:
         if address.transport == "ssh":
             with suppress(BenchtuiError, OSError, ValueError):
-                target = connections.resolve(address)
-                through = f" via {', '.join(target.jumps)}" if target.jumps else ""
-                found[address.name] = f"{target.place}{through}"
+                found[address.name] = connections.resolve(address).way
     return found
 
 

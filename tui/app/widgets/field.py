@@ -12,6 +12,7 @@ from textual.strip import Strip
 from textual.widgets import Input
 
 from tui.app.widgets.lines import lacking, shown_as
+from tui.model.plain import printable
 
 
 class TextInput(Input):
@@ -35,6 +36,11 @@ class TextInput(Input):
     def __init__(self, value: str = "", *, select_on_focus: bool = False, **options: Any) -> None:
         super().__init__(value, compact=True, select_on_focus=select_on_focus, **options)
         self.cursor_blink = False
+
+    def _on_paste(self, event: events.Paste) -> None:
+        """Paste what can be shown: a clipboard may hold anything. A masked field takes it as it is."""
+        if not self.password:
+            event.text = printable("".join(event.text.splitlines()[:1]))
 
     def render_line(self, y: int) -> Strip:
         """Return the line; on palettes without a second ground `_` fills it, so that an empty field is seen."""

@@ -18,6 +18,7 @@ from textual import events
 from textual.strip import Strip
 from textual.widgets import TextArea
 
+from tui.model.plain import printable_lines
 from tui.model.problem import Problem
 
 Span = tuple[int, int, str]
@@ -37,6 +38,7 @@ _TOKEN = re.compile(
 )
 _PLACEHOLDER = re.compile(r"(?<!\{)\{[^{}\s]+\}(?!\})")
 MAX_COLOURED = 2000  # characters of a line
+UNPRINTABLE = "?"  # stands where a control character is: the file keeps it, the terminal is not sent it
 
 
 @functools.lru_cache(maxsize=1024)
@@ -137,10 +139,13 @@ class YamlArea(TextArea):
         return super().get_component_rich_style(*names, partial=partial or over, default=default)
 
     def get_line(self, line_index: int) -> Text:
-        """Return one line with its colours."""
+        """Return one line with its colours; in place of each character that controls a terminal stands a mark."""
         line = super().get_line(line_index)
+        text, line.plain = line.plain, printable_lines(line.plain, UNPRINTABLE)
         for start, end, kind in spans(line.plain):
             line.stylize(self.style_of(kind), start, end)
+        for column in (each for each, char in enumerate(text) if char != line.plain[each]):
+            line.stylize(self.style_of("problem"), column, column + 1)
         for column in self.problems.get(line_index, ()):
             if not line.plain[column:].startswith("#"):  # what is missing is said of the first line
                 line.stylize(self.style_of("problem"), column, token_end(line.plain, column))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import TextArea
@@ -46,6 +47,11 @@ LEAVE = (
     Answer("cancel", "c", "Cancel"),
 )
 OVERWRITE = (Answer("cancel", "c", "Cancel"), Answer("overwrite", "o", "Overwrite", harmful=True))
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text and of what follows its last line break, however the file breaks them."""
+    return f"{text}.".splitlines()
 
 
 class EditorScreen(StepScreen):
@@ -98,13 +104,13 @@ class EditorScreen(StepScreen):
     @property
     def unsaved(self) -> str:
         """The file, while something typed is not on disk."""
-        return self.shown_path if self.is_mounted and self.area.text != self.saved else ""
+        return self.shown_path if self.is_mounted and lines_of(self.area.text) != lines_of(self.saved) else ""
 
     # -- opening
 
     def on_mount(self) -> None:
         """Read the file."""
-        self.area.border_title = self.shown_path
+        self.area.border_title = Content(self.shown_path)
         try:
             self.saved = self.read()
         except BenchtuiError as error:

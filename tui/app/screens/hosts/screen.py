@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from textual import on, work
 from textual.containers import Vertical
+from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -197,7 +198,7 @@ class HostsScreen(FilteredScreen):
     def show_details(self) -> None:
         """Show the host under the cursor, or what can be done when there is none."""
         pane, host = self.query_one(TextPane), self.current
-        pane.border_title = host.name if host else self.current_group or "Details"
+        pane.border_title = Content(host.name if host else self.current_group or "Details")
         pane.show(partial(self.detail_lines, host))
         self.query_one(KeyBar).leave_out(*sorted(self.useless_keys(host)))
 
