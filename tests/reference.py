@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.reference_types import generator_types
 from tui.app.keys.actions import SCOPES, key_table
-from tui.app.screens.index import BY_NAME
+from tui.app.keys.screens import BY_NAME
 from tui.cli.main import VERBS
 from tui.cli.parsers import parser_with, verbs_of
 from tui.metrics.registry import DIRECTIONS, METRICS

@@ -13,7 +13,7 @@ from textual.widgets import Static
 import tui.app.app
 from tests.patience import seen
 from tui.app.app import BenchtuiApp
-from tui.app.shell import Options
+from tui.app.frame.shell import Options
 from tui.app.widgets.picklist import PickList
 from tui.model.paths import Paths
 

@@ -107,7 +107,7 @@ def run_app(folder: Path, theme: str) -> None:
     """Become the app, on Live."""
     os.environ.update(TERM="xterm-256color", COLORTERM="truecolor", BENCHTUI_HOME=str(folder))
     from tui.app.app import BenchtuiApp
-    from tui.app.shell import Options
+    from tui.app.frame.shell import Options
     from tui.model.paths import Paths
 
     BenchtuiApp.run_is_alive = lambda self, run_dir: True  # type: ignore[method-assign]

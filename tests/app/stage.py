@@ -12,13 +12,12 @@ from textual.worker import WorkerCancelled
 
 import tui.app.app
 from tests.app.journal_maker import RunMaker
-from tui.app.app import BenchtuiApp
-from tui.app.screens.base import StepScreen
-from tui.app.screens.index import BY_NAME
+from tui.app.app import BenchtuiApp, screen_class
+from tui.app.frame.base import StepScreen
+from tui.app.frame.shell import Options
 from tui.app.screens.live.screen import LiveScreen
 from tui.app.screens.result.screen import ResultScreen
 from tui.app.screens.result.tabs import TABS
-from tui.app.shell import Options
 from tui.app.widgets.lines import Lines
 from tui.model.paths import Paths
 
@@ -57,7 +56,7 @@ class Stage(BenchtuiApp):
 
     def make_step(self, name: str, *subject: object) -> StepScreen:
         """Live is on the stage's clock."""
-        if BY_NAME[name].load() is not LiveScreen:
+        if screen_class(name) is not LiveScreen:
             return super().make_step(name, *subject)
         run_dir, speed, *_ = *subject, None
         return LiveScreen(run_dir, speed, lambda: self.wall, lambda _: self.engine_lives)  # type: ignore[arg-type]

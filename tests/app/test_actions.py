@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tui.app.dialogs.palette import commands_of, title_of
+from tui.app.frame.chrome import KEYS_AT_80, fitting, footer_actions, footer_width
 from tui.app.keys import actions
-from tui.app.keys.palette import commands_of, title_of
-from tui.app.widgets.chrome import KEYS_AT_80, fitting, footer_actions, footer_width
 
 DOCS = Path(__file__).parents[2] / "docs" / "screens.md"
 SCREEN_NAMES = list(actions.SCOPES)

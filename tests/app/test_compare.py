@@ -16,9 +16,9 @@ from tests.app.stage import SMALL, WIDE, Stage, app_on, settle, stage
 from tests.app.test_runs import make_run, rows
 from tests.patience import seen
 from tui.app.dialogs.copying import CopyDialog
+from tui.app.frame.chrome import KeyBar
 from tui.app.screens.compare.screen import CompareScreen
 from tui.app.screens.runs.screen import RunsScreen
-from tui.app.widgets.chrome import KeyBar
 from tui.results.store.build import write_record
 
 

@@ -16,11 +16,11 @@ from textual.widgets import Button
 from tests.patience import seen
 from tui.app.dialogs.base import Dialog
 from tui.app.dialogs.confirm import Answer, Confirm
+from tui.app.dialogs.help import HelpScreen, help_lines, help_rows
 from tui.app.dialogs.log_in import SecretPrompt
+from tui.app.dialogs.new_host import AddHost, NewHost
+from tui.app.dialogs.overwrite import OverwriteDialog
 from tui.app.keys.actions import Action
-from tui.app.keys.help import HelpScreen, help_lines, help_rows
-from tui.app.screens.hosts.forms import AddHost, NewHost
-from tui.app.screens.review.overwrite import OverwriteDialog
 from tui.app.services.trusting import trust_question
 from tui.app.terminal.theme import SYMBOLS, THEMES
 from tui.app.widgets.field import TextInput

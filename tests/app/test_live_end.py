@@ -15,12 +15,12 @@ from tests.app.driver import opened, options
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names, plan_of
 from tests.app.stage import SMALL, WIDE, Stage, stage
 from tui.app.dialogs.confirm import Confirm
+from tui.app.frame.chrome import KeyBar
 from tui.app.screens.live import feed as live_feed
 from tui.app.screens.live import watching
 from tui.app.screens.result.screen import ResultScreen
 from tui.app.services import remedies
 from tui.app.services.taking import Trouble, again
-from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.heat_panel import HeatPanel
 from tui.metrics.units import latency
 from tui.model.event import HostProblem, HostState, RunEnded

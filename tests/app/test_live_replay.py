@@ -10,11 +10,11 @@ import pytest
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, stage
 from tui.app.dialogs.confirm import Confirm
+from tui.app.frame.chrome import KeyBar
 from tui.app.screens.live import feed as live_feed
 from tui.app.screens.live.feed import LiveFeed, ReplayFeed, last_time
 from tui.app.screens.result.screen import ResultScreen
 from tui.app.screens.runs.screen import RunsScreen
-from tui.app.widgets.chrome import KeyBar
 from tui.model.event import Message, Note, encode
 
 

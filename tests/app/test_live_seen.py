@@ -12,9 +12,9 @@ from tests.app import scenes
 from tests.app.journal_maker import MIX, READS, RUN_ID, RunMaker, host_names, plan_of
 from tests.app.stage import SMALL, WIDE, stage
 from tests.app.test_matrix_screens import half_way
+from tui.app.frame.chrome import KeyBar
 from tui.app.screens.live import footer
 from tui.app.screens.live.room import HEADS, rooms_of
-from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.graph import Graph
 from tui.app.widgets.lines import Lines
 from tui.app.widgets.pulse import Pulse

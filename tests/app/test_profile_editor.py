@@ -14,11 +14,11 @@ import pytest
 from tests.app.driver import User, opened, options
 from tests.patience import PATIENCE_S
 from tui.app.app import BenchtuiApp
+from tui.app.frame.chrome import KeyBar
 from tui.app.screens.editor import screen
 from tui.app.screens.editor.edit import with_default, written
 from tui.app.screens.editor.screen import EditorScreen
 from tui.app.screens.editor.text import Judged, judge
-from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.yamlarea import indentation, location_of, spans, token_end
 from tui.engine.profiles.files import SCHEMA_FILE
 from tui.model.yaml_text import load

@@ -14,6 +14,7 @@ from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, stage, tab
 from tests.patience import seen
 from tui.app.dialogs.copying import CopyDialog
+from tui.app.frame.chrome import KeyBar
 from tui.app.screens.live.screen import LiveScreen
 from tui.app.screens.result.about_text import commands_lines
 from tui.app.screens.result.hosts_text import hosts_lines
@@ -21,7 +22,6 @@ from tui.app.screens.result.latency_text import latency_lines
 from tui.app.screens.result.page import Page
 from tui.app.screens.result.screen import ResultScreen
 from tui.app.screens.result.text import big_digits, headline, title_line
-from tui.app.widgets.chrome import KeyBar
 from tui.metrics.units import bandwidth, iops
 from tui.model.event import HostFacts
 from tui.model.record import RunRecord

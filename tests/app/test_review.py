@@ -13,10 +13,10 @@ from textual.widgets import Input, Static
 from tests.app.driver import User, opened, options, write_inventory
 from tests.app.journal_maker import RunMaker
 from tests.remote.conftest import new_run_id
+from tui.app.frame.shell import Options
 from tui.app.screens.review import guard
 from tui.app.screens.review import screen as review_screen
 from tui.app.screens.review.ahead_text import unready
-from tui.app.shell import Options
 from tui.app.widgets.field import SecretInput
 from tui.app.widgets.form import Field
 from tui.engine.preflight.ahead import Answer

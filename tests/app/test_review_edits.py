@@ -8,11 +8,11 @@ import pytest
 from textual.widgets import Input
 
 from tests.app.driver import User, opened, options
+from tui.app.frame.shell import Options
 from tui.app.screens.review import guard
 from tui.app.screens.review.ahead import Preflight
 from tui.app.screens.review.ahead_text import age_text
 from tui.app.screens.review.screen import ReviewScreen
-from tui.app.shell import Options
 from tui.app.widgets.form import Field
 from tui.engine.preflight.ahead import Answer
 

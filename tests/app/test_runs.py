@@ -17,14 +17,14 @@ from tests.app.stage import SMALL, Stage, stage, text_of
 from tests.patience import seen
 from tui.app.dialogs.confirm import Confirm
 from tui.app.dialogs.note import LineDialog
-from tui.app.screens.base import StepScreen
+from tui.app.frame.base import StepScreen
+from tui.app.frame.chrome import KeyBar
+from tui.app.frame.selection import Selection
 from tui.app.screens.live.screen import LiveScreen
 from tui.app.screens.result.screen import ResultScreen
 from tui.app.screens.review.screen import ReviewScreen
 from tui.app.screens.runs.screen import FACTS_CELLS, RunsScreen
-from tui.app.selection import Selection
 from tui.app.services import again
-from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.app.widgets.textpane import TextPane

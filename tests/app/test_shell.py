@@ -17,7 +17,7 @@ from tests.app.driver import User, opened, options, write_inventory
 from tests.patience import PATIENCE_S, wait_until
 from tui.app.app import BenchtuiApp
 from tui.app.dialogs.confirm import Confirm
-from tui.app.keys.help import HelpScreen
+from tui.app.dialogs.help import HelpScreen
 from tui.cli import open_app
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.process.control import NotRunning, request

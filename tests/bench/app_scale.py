@@ -35,8 +35,8 @@ def run_app(folder: Path, lags: Path) -> None:
     """Become the app, on Live; each paint of something new notes how old that was."""
     os.environ.update(TERM="xterm-256color", COLORTERM="truecolor", BENCHTUI_HOME=str(folder))
     from tui.app.app import BenchtuiApp
+    from tui.app.frame.shell import Options
     from tui.app.screens.live.screen import LiveScreen
-    from tui.app.shell import Options
     from tui.cli.open_app import collect_in_short_passes
     from tui.model.paths import Paths
 

@@ -58,7 +58,7 @@ def begun(home: Path, lab: SshdLab, target: Path) -> Path:
 async def take(home: Path, picture: Path, size: tuple[int, int], keys: Sequence[str], ready: str, **how: Path) -> None:
     """Open the app, press keys, wait until a pattern is on the screen, and take its picture."""
     from tests.app.driver import opened
-    from tui.app.shell import Options
+    from tui.app.frame.shell import Options
     from tui.model.paths import Paths
 
     environ = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}

@@ -22,20 +22,33 @@ from textual.widget import Widget
 from textual.widgets import Input
 from textual.worker import WorkerFailed
 
+from tui.app.frame.base import StepScreen
+from tui.app.frame.chrome import PlainScrollBar
+from tui.app.frame.shell import Options
 from tui.app.keys import actions
-from tui.app.screens.base import StepScreen
-from tui.app.screens.index import BY_NAME
-from tui.app.shell import Options, Shell
+from tui.app.keys.screens import BY_NAME
+from tui.app.services.acting import Acting
 from tui.app.terminal.crash import write_crash_log
 from tui.app.terminal.driver import hung_up
 from tui.app.terminal.theme import THEMES, pick_theme
-from tui.app.widgets.chrome import PlainScrollBar
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
     from textual.command import Provider
 
 WARM_UP = ("tui.engine.planning.plan", "asyncssh")
+CLASSES = {
+    "hosts": "tui.app.screens.hosts.screen:HostsScreen",
+    "profiles": "tui.app.screens.profiles.screen:ProfilesScreen",
+    "editor": "tui.app.screens.editor.screen:EditorScreen",
+    "review": "tui.app.screens.review.screen:ReviewScreen",
+    "live": "tui.app.screens.live.screen:LiveScreen",
+    "result": "tui.app.screens.result.screen:ResultScreen",
+    "compare": "tui.app.screens.compare.screen:CompareScreen",
+    "runs": "tui.app.screens.runs.screen:RunsScreen",
+    "replay": "tui.app.screens.live.screen:LiveScreen",
+}
+"""The class of each screen."""
 HANGUP_CHECK_S = 1.0
 FIND_RUNNING_AFTER_S = 0.1  # what it imports would hold up the first frame
 WARM_UP_AFTER_S = 0.5  # the first list is on the screen by then
@@ -52,7 +65,7 @@ def still_cursors(screen: Screen[None]) -> None:
 
 def commands() -> type[Provider]:
     """Return what the palette searches, once it is opened."""
-    from tui.app.keys.palette import ActionCommands
+    from tui.app.dialogs.palette import ActionCommands
 
     return ActionCommands
 
@@ -76,7 +89,7 @@ class Bottom(Screen[None]):
         event.prevent_default()
 
 
-class BenchtuiApp(Shell):
+class BenchtuiApp(Acting):
     """The screens, and what is around them."""
 
     TITLE = "benchtui"
@@ -300,7 +313,7 @@ class BenchtuiApp(Shell):
 
     def make_step(self, name: str, *subject: object) -> StepScreen:
         """Return a step's screen for a subject."""
-        screen: StepScreen = BY_NAME[name].load()(*subject)
+        screen: StepScreen = screen_class(name)(*subject)
         return screen
 
     def show_step(self, name: str) -> None:
@@ -344,7 +357,7 @@ class BenchtuiApp(Shell):
 
     def action_help(self) -> None:
         """Show every key."""
-        from tui.app.keys.help import HelpScreen
+        from tui.app.dialogs.help import HelpScreen
 
         self.push_screen(HelpScreen(getattr(self.screen, "SCOPE", "app")))
 
@@ -352,7 +365,7 @@ class BenchtuiApp(Shell):
         """Open the palette, without a blinking cursor; once is enough."""
         if not isinstance(self.screen, StepScreen):
             return
-        from tui.app.keys.palette import Palette
+        from tui.app.dialogs.palette import Palette
 
         palette = Palette(placeholder="Type a command", id="--command-palette")
         self.push_screen(palette)
@@ -475,3 +488,10 @@ class BenchtuiApp(Shell):
         """Textual's own way to print a traceback: ours instead."""
         error = sys.exc_info()[1]
         self._handle_exception(error if isinstance(error, Exception) else RuntimeError("unknown error"))
+
+
+def screen_class(name: str) -> type[StepScreen]:
+    """Return the class of a screen, which is imported when it is shown for the first time."""
+    module, _, its_name = CLASSES[name].partition(":")
+    found: type[StepScreen] = getattr(importlib.import_module(module), its_name)
+    return found

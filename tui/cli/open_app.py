@@ -18,7 +18,7 @@ from tui.model.settings import SYMBOLS, THEMES, Settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tui.app.shell import Options
+    from tui.app.frame.shell import Options
 
 PASSES = 4  # over what is new, until one over what they left; Python's 10 left so much that it took 60 ms
 
@@ -57,7 +57,7 @@ def main(args: argparse.Namespace) -> int:
         raise UsageError("--review needs --hosts and --profile")
     if args.overrides and not args.profile:
         raise UsageError("--set needs --profile")
-    from tui.app.shell import Options
+    from tui.app.frame.shell import Options
 
     settings = user_settings()
     hosts = chosen_hosts(args, args.hosts or settings.hosts)
@@ -80,7 +80,7 @@ def main(args: argparse.Namespace) -> int:
 def open_run(run_dir: Path, *, replay_speed: float | None = None) -> int:
     """Open the screens on a run: live, or as a replay at a speed. Raises UsageError without a terminal."""
     check_terminal()
-    from tui.app.shell import Options
+    from tui.app.frame.shell import Options
 
     settings = user_settings()
     options = Options(

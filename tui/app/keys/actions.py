@@ -8,7 +8,7 @@ How to add an action
 2. `keys` are Textual key names; the first one is shown. No keys: in the palette only.
 3. `help` is one line, a sentence without a full stop. `footer` > 0 puts it in the footer, small numbers first; a
    screen has room for 7 of them at 80 columns, `?` and `q` (100, 101) included. A test counts the columns.
-4. A screen that derives from `tui.app.screens.base.StepScreen` and sets ``SCOPE = "live"`` gets the bindings, the
+4. A screen that derives from `tui.app.frame.base.StepScreen` and sets ``SCOPE = "live"`` gets the bindings, the
    footer and the help by itself. A widget takes ``BINDINGS = bindings("list")``.
 5. `SCOPES` says which scopes are alive together on a screen: a key may have one meaning among them (tested).
 6. Run ``python -m tui.app.keys.actions docs/screens.md``: it writes the tables of keys there (tested as well).
@@ -22,7 +22,7 @@ from pathlib import Path
 from msgspec import Struct
 from textual.binding import Binding, BindingType
 
-from tui.app.screens.index import SCREENS
+from tui.app.keys.screens import SCREENS
 
 KEYS_BEGIN = "<!-- keys begin: python -m tui.app.keys.actions docs/screens.md -->"
 KEYS_END = "<!-- keys end -->"

@@ -11,7 +11,7 @@ from tui.model.problem import BenchtuiError, UsageError
 from tui.model.rundir import PLAN_FILE
 
 if TYPE_CHECKING:
-    from tui.app.selection import Selection
+    from tui.app.frame.selection import Selection
     from tui.engine.hosts.fleet import Fleet
     from tui.engine.planning.again import Again
     from tui.engine.profiles.catalogue import Catalogue

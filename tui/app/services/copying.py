@@ -12,7 +12,7 @@ from tui.app.dialogs.copying import CopyDialog
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
-    from tui.app.screens.compare.comparing import Shown
+    from tui.app.services.comparing import Shown
     from tui.results.copies.run import Copy
 
 MOST_BYTES = 74_000  # of what many terminals take in one sequence, before base64

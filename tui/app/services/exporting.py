@@ -11,7 +11,7 @@ from tui.model.exporter import installed, load
 from tui.model.problem import BenchtuiError, UsageError
 
 if TYPE_CHECKING:
-    from tui.app.screens.base import StepScreen
+    from tui.app.frame.base import StepScreen
 
 
 async def export_run(screen: StepScreen, run_dir: Path) -> None:

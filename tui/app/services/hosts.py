@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
-    from tui.app.screens.hosts.forms import NewHost
+    from tui.app.dialogs.new_host import NewHost
     from tui.engine.preflight.host_check import HostCheck
     from tui.model.address import HostAddress
     from tui.model.paths import Paths

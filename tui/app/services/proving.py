@@ -47,7 +47,7 @@ async def agreed(app: App[Any], plan: Plan, paths: Paths, person: Asker) -> Plan
     """Return the plan once every name of what is lost was typed; None when something is refused or not agreed to."""
     from msgspec.structs import replace
 
-    from tui.app.screens.review.overwrite import OverwriteDialog
+    from tui.app.dialogs.overwrite import OverwriteDialog
     from tui.engine.safety.preview import overwrites
 
     if not overwrites(plan):

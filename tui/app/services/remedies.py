@@ -13,7 +13,7 @@ from tui.app.services.taking import LOCKED, Trouble, again, question
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
-    from tui.app.screens.base import StepScreen
+    from tui.app.frame.base import StepScreen
     from tui.journal.state import RunState
     from tui.model.address import HostAddress
     from tui.model.plan import Plan

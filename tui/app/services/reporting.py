@@ -14,7 +14,7 @@ from tui.model.paths import is_folder, is_there, to_write
 from tui.model.problem import BenchtuiError, Problem, UsageError
 
 if TYPE_CHECKING:
-    from tui.app.screens.base import StepScreen
+    from tui.app.frame.base import StepScreen
 
 FORMATS = [
     ("html", "one page with charts, opens without a network"),

@@ -11,7 +11,7 @@ from tui.app.dialogs.confirm import Confirm
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
-    from tui.app.screens.base import StepScreen
+    from tui.app.frame.base import StepScreen
     from tui.model.address import HostAddress
     from tui.model.paths import Paths
     from tui.remote.hostkeys import Presented

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from textual import work
 from textual.widget import Widget
 
-from tui.app.screens.base import StepScreen
-from tui.app.screens.compare.comparing import Shown, Wish, compared
+from tui.app.frame.base import StepScreen
+from tui.app.frame.chrome import KeyBar
+from tui.app.services.comparing import Shown, Wish, compared
 from tui.app.services.copying import copy_of_comparison
 from tui.app.services.reporting import report_runs
-from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.textpane import TextPane
 from tui.model.problem import BenchtuiError
 from tui.text.line import BAD, LABEL, Line, wrap

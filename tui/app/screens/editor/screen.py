@@ -16,15 +16,15 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 
 from tui.app.dialogs.confirm import Answer, Confirm
+from tui.app.frame.base import Leave, StepScreen
+from tui.app.frame.chrome import KeyBar, footer_actions
 from tui.app.keys import actions
-from tui.app.screens.base import Leave, StepScreen
 from tui.app.screens.editor import text as editor_text
 from tui.app.screens.editor.edit import with_default
 from tui.app.screens.editor.text import Judged, judge
 from tui.app.screens.review import plan_text
 from tui.app.screens.review.form import check_param, choices_of, default_text, hint
 from tui.app.services.outside_editor import EditorError, edit_file
-from tui.app.widgets.chrome import KeyBar, footer_actions
 from tui.app.widgets.form import FieldSpec, Form
 from tui.app.widgets.textpane import TextPane
 from tui.app.widgets.yamlarea import YamlArea

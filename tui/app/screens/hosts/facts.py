@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import Struct, field
 
 from tui import workloads
+from tui.app.frame.selection import Selection
 from tui.app.screens.hosts.rows import INDENT, KnownHost, Labelled, Seen
-from tui.app.selection import Selection
 from tui.app.terminal.theme import Symbols
 from tui.metrics.fact_groups import FactsTogether, compare
 from tui.metrics.facts import fact_text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from tui.app.selection import Selection
+from tui.app.frame.selection import Selection
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.picklist import Heading
 from tui.model.hostspec import is_range, named

@@ -14,11 +14,11 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui.app.screens.filtered import FilteredScreen
+from tui.app.frame.chrome import KeyBar
+from tui.app.frame.filtered import FilteredScreen
 from tui.app.screens.hosts import rows as host_rows
 from tui.app.screens.hosts.rows import KnownHost, Labelled
 from tui.app.services.hosts import add_to_inventory, check_each, places_of
-from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.app.widgets.textpane import TextPane
@@ -28,8 +28,8 @@ from tui.text.line import ACCENT, BAD, LABEL, TEXT, Line, indented, labelled
 from tui.text.table import Column
 
 if TYPE_CHECKING:
+    from tui.app.dialogs.new_host import NewHost
     from tui.app.screens.hosts.facts import Peers
-    from tui.app.screens.hosts.forms import NewHost
     from tui.engine.preflight.host_check import HostCheck
 
 EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machine"
@@ -409,7 +409,7 @@ class HostsScreen(FilteredScreen):
 
     def action_new(self) -> None:
         """Ask for a host."""
-        from tui.app.screens.hosts.forms import AddHost
+        from tui.app.dialogs.new_host import AddHost
 
         self.app.push_screen(AddHost(frozenset(known.name for known in self.hosts)), self.add_host)
 

@@ -17,6 +17,7 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 
 from tui.app.dialogs.host import HostDialog
+from tui.app.frame.chrome import ROOMY, KeyBar
 from tui.app.screens.live import footer, health, host_detail, operations_text
 from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import LiveFeed, Now
@@ -24,7 +25,6 @@ from tui.app.screens.live.hosts_over_time import HostsOverTime
 from tui.app.screens.live.room import CLEAR_HEAT, HEADS, LEAST_HOST_LINES, ROOMY_LINES, rooms_of
 from tui.app.screens.live.versus import VersusScreen
 from tui.app.services import remedies
-from tui.app.widgets.chrome import ROOMY, KeyBar
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.graph import Graph, GraphPanel
 from tui.app.widgets.graph_behind import with_behind

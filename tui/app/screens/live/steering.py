@@ -10,7 +10,7 @@ from textual import work
 
 from tui.app.dialogs.confirm import Confirm
 from tui.app.dialogs.note import NoteDialog
-from tui.app.screens.filtered import FilteredScreen
+from tui.app.frame.filtered import FilteredScreen
 from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import LiveFeed, ReplayFeed
 from tui.app.services import remedies

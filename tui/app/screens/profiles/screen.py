@@ -10,8 +10,8 @@ from textual import on, work
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
-from tui.app.screens.editor.new import NewProfile
-from tui.app.screens.filtered import FilteredScreen
+from tui.app.dialogs.new_profile import NewProfile
+from tui.app.frame.filtered import FilteredScreen
 from tui.app.screens.profiles import text as profile_text
 from tui.app.screens.review import plan_text
 from tui.app.services.outside_editor import EditorError, edit_file

@@ -18,8 +18,9 @@ from textual.message import Message
 from textual.widget import Widget
 
 from tui.app.dialogs.note import NoteDialog
+from tui.app.frame.base import StepScreen
+from tui.app.frame.chrome import KeyBar
 from tui.app.keys import actions
-from tui.app.screens.base import StepScreen
 from tui.app.screens.live.text import keep_note, plan_of
 from tui.app.screens.result.matrix import matrix_of, moved
 from tui.app.screens.result.page import Page
@@ -30,7 +31,6 @@ from tui.app.services.cleaning import ask_to_clean, clean_now
 from tui.app.services.copying import copy_of_run
 from tui.app.services.exporting import export_run
 from tui.app.services.reporting import report_runs
-from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.lines import Lines
 from tui.model.problem import BenchtuiError
 from tui.results.matrix.render import CURSOR

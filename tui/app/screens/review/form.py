@@ -9,7 +9,7 @@ from tui.app.screens.review.search_form import SEARCH_FIELDS, check_bound, searc
 from tui.app.widgets.form import FieldSpec
 
 if TYPE_CHECKING:
-    from tui.app.selection import Selection
+    from tui.app.frame.selection import Selection
     from tui.engine.planning.words import Words
     from tui.engine.profiles.catalogue import LoadedProfile
     from tui.model.profile import Param, Profile

@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual import events
 from textual.timer import Timer
 
+from tui.app.frame.base import StepScreen
 from tui.app.keys import actions
-from tui.app.screens.base import StepScreen
 
 READ_S = 0.5  # how long a plan is on the screen before a key starts it
 STARTS = next(action.keys for action in actions.REVIEW if action.id == "review.launch")

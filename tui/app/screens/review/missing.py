@@ -13,7 +13,7 @@ from tui.model.plain import some
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
-    from tui.app.shell import Shell
+    from tui.app.frame.shell import Shell
 
 Way = tuple[str, str, str]
 """A key, its name in the footer, and what it leads to."""

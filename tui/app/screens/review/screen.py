@@ -16,17 +16,17 @@ from textual.widgets import Static
 
 from tui.app.dialogs import log_in
 from tui.app.dialogs.confirm import Confirm
+from tui.app.dialogs.overwrite import OverwriteDialog
+from tui.app.frame.chrome import KeyBar
 from tui.app.screens.review import missing, plan_text
 from tui.app.screens.review.ahead import Preflight
 from tui.app.screens.review.ahead_text import AGES_S, ahead_lines, difference_lines, refusal, unready
 from tui.app.screens.review.form import check_field, fields_words, form_of, keep_typed, of_run_alone, sweep_values
 from tui.app.screens.review.guard import GuardedScreen
 from tui.app.screens.review.launch_line import Launch, launch_content
-from tui.app.screens.review.overwrite import OverwriteDialog
 from tui.app.screens.review.search_form import SEARCH, set_aside
 from tui.app.services.at_logout import AtLogout
 from tui.app.services.looking import ask_ahead, look
-from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.field import ChoiceInput
 from tui.app.widgets.form import Form
 from tui.app.widgets.textpane import TextPane

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tui.app.widgets.form import FieldSpec
 
 if TYPE_CHECKING:
-    from tui.app.selection import Selection
+    from tui.app.frame.selection import Selection
     from tui.engine.planning.search import Kind, Wish
     from tui.engine.profiles.catalogue import LoadedProfile
     from tui.model.profile import Profile

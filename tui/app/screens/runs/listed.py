@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.app.screens.filtered import FilteredScreen
+from tui.app.frame.filtered import FilteredScreen
 from tui.app.screens.runs.rows import key_of, with_run
 
 if TYPE_CHECKING:

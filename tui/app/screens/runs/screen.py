@@ -18,6 +18,7 @@ from textual.widgets import Static
 
 from tui.app.dialogs.confirm import Confirm
 from tui.app.dialogs.note import LineDialog, NoteDialog
+from tui.app.frame.chrome import KeyBar
 from tui.app.keys import actions
 from tui.app.screens.live.text import deliver
 from tui.app.screens.runs.listed import RunListScreen
@@ -28,7 +29,6 @@ from tui.app.services.copying import copy_of_run
 from tui.app.services.exporting import export_run
 from tui.app.services.importing import import_kept
 from tui.app.services.reporting import report_runs
-from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.app.widgets.textpane import TextPane

@@ -10,11 +10,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import Screen
 
+from tui.app.frame.chrome import KeyBar, TopBar
+from tui.app.frame.shell import Shell
 from tui.app.keys import actions
-from tui.app.screens.index import BY_NAME
-from tui.app.shell import Shell
+from tui.app.keys.screens import BY_NAME
 from tui.app.terminal.repaint import TightCompositor
-from tui.app.widgets.chrome import KeyBar, TopBar
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from tui.app.dialogs.base import Dialog
 from tui.app.keys import actions
-from tui.app.screens.index import SCREENS
+from tui.app.keys.screens import SCREENS
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import Heading
 from tui.app.widgets.textpane import TextPane

@@ -11,9 +11,9 @@ from textual.scrollbar import ScrollBarRender
 from textual.style import Style
 from textual.widget import Widget
 
+from tui.app.frame.shell import Shell
 from tui.app.keys import actions
-from tui.app.screens.index import IN_BAR, Entry
-from tui.app.shell import Shell
+from tui.app.keys.screens import IN_BAR, Entry
 from tui.app.widgets.lines import ASCII
 
 SUPERSCRIPTS = str.maketrans("123456", "¹²³⁴⁵⁶")

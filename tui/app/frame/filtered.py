@@ -7,8 +7,8 @@ from typing import Any
 from textual import events, on
 from textual.widgets import Input
 
-from tui.app.screens.base import StepScreen
-from tui.app.widgets.chrome import KeyBar
+from tui.app.frame.base import StepScreen
+from tui.app.frame.chrome import KeyBar
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.app.widgets.textpane import TextPane
