@@ -11,8 +11,9 @@ from typing import Any
 from tests.reference_types import generator_types
 from tui.app.keys.actions import SCOPES, key_table
 from tui.app.keys.screens import BY_NAME
-from tui.cli.main import VERBS
+from tui.cli.main import verb_module
 from tui.cli.parsers import parser_with, verbs_of
+from tui.cli.verbs import VERBS
 from tui.metrics.registry import DIRECTIONS, METRICS
 from tui.metrics.telemetry import TELEMETRY
 from tui.model.hostfacts import HOST_FACTS
@@ -44,10 +45,10 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def commands() -> Iterator[str]:
     """Every verb with its arguments."""
-    parser = parser_with(VERBS)
+    parser = parser_with(verb_module, VERBS)
     yield "# Commands\n\nWithout a verb the screens open. Every verb has `--help`; `benchtui man` has all of it."
     for name, below in verbs_of(parser).items():
-        yield from verb(f"benchtui {name}", below, VERBS[name][1], 2)
+        yield from verb(f"benchtui {name}", below, VERBS[name], 2)
 
 
 def verb(name: str, parser: argparse.ArgumentParser, about: str, depth: int) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import re
 import shlex
 import tomllib
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.cli.main import VERBS, VerbModule
+from tui.cli.main import verb_module
 from tui.engine.profiles.catalogue import Catalogue
 
 ROOT = Path(__file__).parent.parent
@@ -33,7 +32,7 @@ ALL_COMMANDS = sorted({command for document in DOCUMENTS for command in commands
 def parser_of(words: list[str]) -> tuple[argparse.ArgumentParser, list[str]]:
     """The parser of a command line's verb, and the rest of the words."""
     verb, rest = (words[0], words[1:]) if words and not words[0].startswith("-") else ("app", words)
-    module: VerbModule = importlib.import_module(VERBS[verb][0])
+    module = verb_module(verb)
     parser = argparse.ArgumentParser(prog=f"benchtui {verb}")
     module.configure(parser)
     return parser, rest

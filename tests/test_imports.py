@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE_S
-from tui.cli.main import VERBS
+from tui.cli.verbs import VERBS
 from tui.results.store.build import write_record
 
 ROOT = Path(__file__).parent.parent

@@ -10,8 +10,9 @@ import pytest
 from tests.patience import PATIENCE_S
 from tests.reference import FOLDER, PAGES, page
 from tui import __version__
-from tui.cli.main import VERBS, main
+from tui.cli.main import main, verb_module
 from tui.cli.man import page as man_page
+from tui.cli.verbs import VERBS
 from tui.model.schemas import KINDS, made, path_of
 
 
@@ -31,7 +32,7 @@ def test_there_are_no_other_pages() -> None:
 
 
 def test_the_manual_page_has_every_verb_and_man_has_nothing_to_complain_of() -> None:
-    text = man_page()
+    text = man_page(verb_module)
     plain = text.replace("\\-", "-").replace("\\fR", "").replace("\\/", "")
     assert [verb for verb in VERBS if f"benchtui {verb}'" not in plain] == []
     assert text.splitlines()[0].endswith(f'"benchtui {__version__}" "User Commands"')

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.test_compare import keep
 from tests.results.compare_runs import IOPS, repeated
 from tui.cli.common import run_store
-from tui.cli.main import main
+from tui.cli.main import main, verb_module
 from tui.cli.parsers import parser_with
 from tui.metrics.ranks import repetitions_needed
 from tui.results.store.marks import retag
@@ -31,7 +31,7 @@ def command(*begin: str) -> list[str]:
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_every_command_of_the_page_is_one(words: list[str]) -> None:
-    assert parser_with((words[0],)).parse_args(words)
+    assert parser_with(verb_module, (words[0],)).parse_args(words)
 
 
 @pytest.mark.parametrize(("factor", "code"), [(1.0, 0), (0.9, 1)])

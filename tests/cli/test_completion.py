@@ -12,7 +12,8 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tui.cli.completing import formats, hosts, parser_for, profiles, runs
-from tui.cli.main import VERBS, main
+from tui.cli.main import main, verb_module
+from tui.cli.verbs import VERBS
 
 RUN = "20261120T101530Z-weka-read-iops-7f3a"
 ROOT = Path(__file__).parents[2]
@@ -117,7 +118,7 @@ def test_bash_gets_a_group_as_it_puts_it_into_the_line(user: Path, typed: str, a
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_can_be_completed(verb: str) -> None:
-    assert parser_for(verb).parse_known_args([])
+    assert parser_for(verb_module, verb).parse_known_args([])
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -11,8 +11,9 @@ import pytest
 
 import tui
 from tests.patience import PATIENCE_S
-from tui.cli.main import HIDDEN, VERBS, main
+from tui.cli.main import main
 from tui.cli.output import WIDEST, columns, guard
+from tui.cli.verbs import HIDDEN, VERBS
 
 
 def start(*arguments: str, home: Path, **options: int) -> subprocess.Popen[bytes]:

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.results.samples import DATA
-from tui.cli.main import VERBS, main
+from tui.cli.main import main, verb_module
 from tui.cli.parsers import parser_with, verbs_of
+from tui.cli.verbs import VERBS
 from tui.model.criteria import METRICS
 from tui.model.exporter import installed
 from tui.model.problem import MOST_MEANT, nearest, one_edit_apart
@@ -52,7 +53,7 @@ def parsers() -> dict[tuple[str, ...], argparse.ArgumentParser]:
         for name, below in verbs_of(parser).items():
             add((*words, name), below)
 
-    for verb, parser in verbs_of(parser_with(VERBS)).items():
+    for verb, parser in verbs_of(parser_with(verb_module, VERBS)).items():
         add((verb,) if verb != "app" else (), parser)
     return found
 

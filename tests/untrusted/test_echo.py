@@ -12,7 +12,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tui.cli.main import VERBS, main
+from tui.cli.main import main
+from tui.cli.verbs import VERBS
 from tui.engine.hosts.fleet import Fleet
 from tui.model import hostspec
 from tui.model.problem import Problem, UsageError

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tui.cli.common import paths, user_settings
-from tui.cli.main import VERBS
-from tui.cli.parsers import parser_with, verbs_of
+from tui.cli.parsers import Load, parser_with, verbs_of
+from tui.cli.verbs import VERBS
 from tui.model.paths import from_home
 from tui.model.problem import BenchtuiError
 
 FILES = ("FILE", "PATH", "DIR", "FOLDER")
 
 
-def complete() -> None:
+def complete(load: Load) -> None:
     """Answer the shell about the line in the environment, and end. Does nothing when argcomplete does not ask."""
     from argcomplete.finders import CompletionFinder
 
@@ -28,12 +28,12 @@ def complete() -> None:
             return super().quote_completions(completions, quote, broken_at - kept if broken_at is not None else None)
 
     words = os.environ.get("COMP_LINE", "").split()
-    Finder()(parser_for(words[1] if len(words) > 1 else ""), always_complete_options="long")
+    Finder()(parser_for(load, words[1] if len(words) > 1 else ""), always_complete_options="long")
 
 
-def parser_for(verb: str) -> argparse.ArgumentParser:
+def parser_for(load: Load, verb: str) -> argparse.ArgumentParser:
     """Return a parser that knows the arguments of one verb, or of the screens, and what completes them."""
-    parser = parser_with((verb,), screens=verb not in VERBS)
+    parser = parser_with(load, (verb,), screens=verb not in VERBS)
     give_completers(parser, "app")
     if verb in VERBS:
         give_completers(verbs_of(parser)[verb], verb)

@@ -9,56 +9,26 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Protocol
 
 import tui
 from tui.cli.arguments import Arguments
 from tui.cli.output import guard
+from tui.cli.parsers import VerbModule
+from tui.cli.verbs import HIDDEN, VERBS
 from tui.model.plain import printable
 from tui.model.problem import BenchtuiError, did_you_mean
 from tui.model.umask import keep_private
 
-VERBS: dict[str, tuple[str, str]] = {
-    "run": ("tui.cli.run", "run a profile on hosts and keep the result"),
-    "capacity": ("tui.cli.capacity", "search for the most load that a system sustains within limits"),
-    "attach": ("tui.cli.attach", "watch a live run, or replay a finished one"),
-    "stop": ("tui.cli.stop", "finish a run now and keep what was measured"),
-    "clean": ("tui.cli.clean", "remove from hosts what a run created there"),
-    "profiles": ("tui.cli.profiles", "list, show, check, edit benchmark profiles"),
-    "hosts": ("tui.cli.hosts", "list, check, trust, add hosts"),
-    "runs": ("tui.cli.runs.verb", "list, show, annotate saved runs"),
-    "compare": ("tui.cli.compare", "hold runs against a run: what differs, and how surely"),
-    "ab": ("tui.cli.ab", "two settings of a profile in turns, until one is known to be better"),
-    "noise": ("tui.cli.noise", "how far apart runs of the same come out, kept for compare"),
-    "trend": ("tui.cli.trend", "the history of one profile, and where it changed"),
-    "export": ("tui.cli.export", "write a saved run in a format that other tools read"),
-    "import": ("tui.cli.import_output", "judge what a load generator printed elsewhere, and keep it"),
-    "report": ("tui.cli.report", "runs as one HTML file, or as Markdown for a ticket"),
-    "baselines": ("tui.cli.baselines", "published figures, and a run beside them"),
-    "findings": ("tui.cli.findings", "what is checked about a run, and what each finding means"),
-    "schema": ("tui.cli.schema", "print the JSON Schema of profile, inventory or run"),
-    "config": ("tui.cli.config", "your settings: theme, symbols, hosts, tags, where runs are kept"),
-    "completion": ("tui.cli.completion", "the script that makes bash, zsh or fish complete"),
-    "man": ("tui.cli.man", "the manual page"),
-    "doctor": ("tui.cli.doctor", "what this jump host has and lacks"),
-    "app": ("tui.cli.open_app", "open the screens (the same as no verb)"),
-}
+MODULES = {
+    "runs": "tui.cli.runs.verb",
+    "import": "tui.cli.import_output",
+    "app": "tui.cli.open_app",
+}  # of verbs whose module has another name
 BROKEN_PIPE = 141
 INTERRUPTED = 130
 NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 STDOUT = 1
 COLLECTED_EVERY = 20_000  # objects more than before; Python's 700 look a hundred times at modules being loaded
-HIDDEN: dict[str, str] = {"engine": "tui.cli.engine"}
-
-
-class VerbModule(Protocol):
-    """What each verb's module offers."""
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Add the verb's arguments."""
-
-    def main(self, args: argparse.Namespace) -> int:
-        """Do it and return the exit code."""
 
 
 def entry() -> None:
@@ -69,7 +39,7 @@ def entry() -> None:
     guard()
     try:
         if "_ARGCOMPLETE" in os.environ:  # the shell asks what may follow: argcomplete answers and ends the process
-            importlib.import_module("tui.cli.completing").complete()
+            importlib.import_module("tui.cli.completing").complete(verb_module)
         try:
             code = main(sys.argv[1:])
         except SystemExit as end:  # argparse has said what it had to say
@@ -114,22 +84,27 @@ def main(argv: Sequence[str]) -> int:
         print(f"benchtui {tui.__version__}")
         return 0
     verb, rest = (argv[0], argv[1:]) if argv and not argv[0].startswith("-") else ("app", argv)
-    module_name = HIDDEN.get(verb) or VERBS.get(verb, ("",))[0]
-    if not module_name:
+    if verb not in VERBS and verb not in HIDDEN:
         unknown = f"unknown verb '{printable(verb)}'{did_you_mean(verb, VERBS)}"
         print(f"benchtui: {unknown}; see benchtui --help", file=sys.stderr)
         return 2
-    return run_verb(verb, module_name, rest)
+    return run_verb(verb, rest)
 
 
-def run_verb(verb: str, module_name: str, rest: Sequence[str]) -> int:
+def verb_module(verb: str) -> VerbModule:
+    """Return the module of a verb, which is imported when it is asked for."""
+    found: VerbModule = importlib.import_module(MODULES.get(verb, f"tui.cli.{verb}"))
+    return found
+
+
+def run_verb(verb: str, rest: Sequence[str]) -> int:
     """Load one verb, parse its arguments, run it; every foreseen error is a line on stderr and an exit code."""
     prog = "benchtui" if verb == "app" else f"benchtui {verb}"
     try:
-        module: VerbModule = importlib.import_module(module_name)
-        parser = Arguments(prog=prog, description=VERBS.get(verb, ("", ""))[1])
+        module = verb_module(verb)
+        parser = Arguments(prog=prog, description=VERBS.get(verb, ""))
         module.configure(parser)
-        args, more = parser.parse_known_args(rest)
+        args, more = parser.parse_known_args(rest, argparse.Namespace(verb_module=verb_module))
         if more:
             is_late = verb == "app" and more[0] in VERBS
             late = f"{more[0]} comes first: benchtui {more[0]} ..."
@@ -151,7 +126,7 @@ def usage() -> str:
     lines = [f"benchtui {tui.__version__}: storage benchmarks on many hosts from one terminal", ""]
     lines += ["usage: benchtui                 open the screens"]
     lines += ["       benchtui VERB [...]      headless; every verb has --help", ""]
-    lines += [f"  {verb:<10} {text}" for verb, (_, text) in VERBS.items()]
+    lines += [f"  {verb:<10} {text}" for verb, text in VERBS.items()]
     return "\n".join([*lines, ""])
 
 

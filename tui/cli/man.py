@@ -8,7 +8,8 @@ import subprocess
 import sys
 
 import tui
-from tui.cli.parsers import ABOUT, parser_with
+from tui.cli.parsers import ABOUT, Load, parser_with
+from tui.cli.verbs import VERBS
 from tui.model.settings import KEYS
 
 SECTIONS = {
@@ -44,20 +45,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Show the page with man on a terminal, print its source elsewhere."""
-    text = page()
+    text = page(args.verb_module)
     if args.roff or not sys.stdout.isatty() or shutil.which("man") is None:
         print(text, end="")
         return 0
     return subprocess.run(["man", "-l", "-"], input=text, text=True, check=False).returncode
 
 
-def page() -> str:
+def page(load: Load) -> str:
     """Return the source of the page."""
     from argparse_manpage.manpage import Manpage
 
-    from tui.cli.main import VERBS
-
-    parser = parser_with(VERBS)
+    parser = parser_with(load, VERBS)
     parser.man_short_description = ABOUT[0].lower() + ABOUT[1:].rstrip(".")  # type: ignore[attr-defined]
     made = Manpage(parser)
     made.manual, made.source = "User Commands", f"benchtui {tui.__version__}"

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from tui.cli.common import add_host_files, pairs, paths, user_settings
-from tui.cli.main import COLLECTED_EVERY
 from tui.model.problem import UsageError
 from tui.model.settings import SYMBOLS, THEMES, Settings
 
@@ -147,7 +146,7 @@ def chosen_profile(args: argparse.Namespace) -> str | None:
 def collect_in_short_passes() -> None:
     """Have Python look for garbage often enough that keys do not notice it, and never at what was loaded by now."""
     gc.freeze()
-    gc.set_threshold(COLLECTED_EVERY, PASSES)
+    gc.set_threshold(gc.get_threshold()[0], PASSES)
 
 
 def open_screens(options: Options, *, mouse: bool = True) -> int:

@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-from collections.abc import Container
+from collections.abc import Callable, Container
+from typing import Protocol
 
 from tui.cli.arguments import Arguments
-from tui.cli.main import VERBS
+from tui.cli.verbs import VERBS
 
 ABOUT = "Storage benchmarks on many hosts from one terminal, over SSH, every run kept."
 
 
-def parser_with(wanted: Container[str], *, screens: bool = False) -> argparse.ArgumentParser:
+class VerbModule(Protocol):
+    """What each verb's module offers."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        """Add the verb's arguments."""
+
+    def main(self, args: argparse.Namespace) -> int:
+        """Do it and return the exit code."""
+
+
+Load = Callable[[str], VerbModule]
+"""Imports the module of a verb: parsers know names alone."""
+
+
+def parser_with(load: Load, wanted: Container[str], *, screens: bool = False) -> argparse.ArgumentParser:
     """Return a parser of all verbs, of which the wanted ones know their arguments: others need not be loaded.
 
     `screens`: it takes the options of the screens too, as a command line without a verb does.
     """
     parser = Arguments(prog="benchtui", description=ABOUT)
     verbs = parser.add_subparsers(dest="verb_of_line", metavar="VERB")
-    for name, (module, text) in VERBS.items():
+    for name, text in VERBS.items():
         below = verbs.add_parser(name, help=text, description=text)
         if name in wanted:
-            importlib.import_module(module).configure(below)
+            load(name).configure(below)
     if screens:
-        importlib.import_module(VERBS["app"][0]).configure(parser)
+        load("app").configure(parser)
     return parser
 
 
