@@ -12,8 +12,8 @@ from tests.reference_types import generator_types
 from tui.app.keys.actions import SCOPES, key_table
 from tui.app.keys.screens import BY_NAME
 from tui.cli.main import verb_module
-from tui.cli.parsers import parser_with, verbs_of
-from tui.cli.verbs import VERBS
+from tui.cli.shared.parsers import parser_with, verbs_of
+from tui.cli.shared.verbs import VERBS
 from tui.metrics.registry import DIRECTIONS, METRICS
 from tui.metrics.telemetry import TELEMETRY
 from tui.model.hostfacts import HOST_FACTS

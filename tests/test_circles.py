@@ -17,24 +17,17 @@ Graph = Mapping[str, set[str]]
 EXTENSION_POINTS = {"benchtui.workloads": "tui.model.tool", "benchtui.exporters": "tui.model.exporter"}
 """Groups of entry points that other packages add to, and their loaders: a loader needs none of those it finds."""
 
-MODULES: list[str] = [
-    "cli.attach cli.completing cli.main cli.man cli.open_app cli.parsers",
-]
+MODULES: list[str] = []
 """Modules that reach each other today, by names in strings. The list only shrinks."""
 
 SIBLINGS: dict[str, list[str]] = {
     "tui": [
         "engine results workloads",
     ],
-    "tui.cli": [
-        "attach completing main man open_app parsers",
-    ],
 }
 """Packages and modules of one folder that reach each other today. The list only shrinks."""
 
-FOLDERS: list[str] = [
-    "cli cli.checks cli.runs",
-]
+FOLDERS: list[str] = []
 """Folders whose own files reach each other today. The list only shrinks."""
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE_S
-from tui.cli.verbs import VERBS
+from tui.cli.shared.verbs import VERBS
 from tui.results.store.build import write_record
 
 ROOT = Path(__file__).parent.parent
@@ -110,7 +110,7 @@ def test_verbs_that_ask_no_host_load_no_event_loop(tmp_path: Path, arguments: st
 
 
 def test_verbs_without_settings_do_not_load_what_reads_them(tmp_path: Path) -> None:
-    unwanted = {"tui.model.settings", "tui.cli.settings", "difflib"}
+    unwanted = {"tui.model.settings", "tui.cli.shared.settings", "difflib"}
     assert modules_of(tmp_path, "runs list") & unwanted == set()
 
 
@@ -129,7 +129,7 @@ def test_the_arrows_between_the_rooms_go_one_way() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("module", ["tui.journal.state", "tui.journal.writer", "tui.cli.progress"])
+@pytest.mark.parametrize("module", ["tui.journal.state", "tui.journal.writer", "tui.cli.shared.progress"])
 def test_reading_or_following_a_journal_does_not_load_pydantic(module: str) -> None:
     code = f"import sys, {module}; sys.exit('pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=PATIENCE_S, check=False).returncode == 0

@@ -12,7 +12,7 @@ from tests.engine.test_matrix import HOSTS
 from tests.engine.test_prove import DEPTH, kept, proof
 from tests.results.compare_runs import IOPS, run, step
 from tui.app.screens.review.plan_text import plan_lines
-from tui.cli.review import review_text
+from tui.cli.shared.review import review_text
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.planning.search import Wish
 from tui.engine.profiles.catalogue import Catalogue

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tests.app.matrix_maker import sweep
 from tui.app.screens.review import plan_text
-from tui.cli.review import review_text
+from tui.cli.shared.review import review_text
 from tui.model.address import HostAddress
 from tui.model.plan import FileSpec, Headline, HostTask, JobLoad, MpiLaunch, Plan, ProfileRef, Step
 from tui.model.search import Knob, Search

@@ -8,7 +8,7 @@ import pytest
 
 from tests.results.compare_runs import IOPS, run, step
 from tui.cli.ab import Experiment, check_belongs, concluded, looked, obstacles_of, tell_budget
-from tui.cli.common import run_store
+from tui.cli.shared.common import run_store
 from tui.model.address import HostAddress
 from tui.model.plan import Headline, Plan, ProfileRef
 from tui.model.problem import UsageError

@@ -10,9 +10,9 @@ import pytest
 
 from tests.cli.test_compare import keep
 from tests.results.compare_runs import IOPS, repeated
-from tui.cli.common import run_store
 from tui.cli.main import main, verb_module
-from tui.cli.parsers import parser_with
+from tui.cli.shared.common import run_store
+from tui.cli.shared.parsers import parser_with
 from tui.metrics.ranks import repetitions_needed
 from tui.results.store.marks import retag
 

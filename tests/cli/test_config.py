@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tui.cli.common import paths, run_store
 from tui.cli.main import main
 from tui.cli.open_app import looks
-from tui.cli.settings import change, forget, read_settings
+from tui.cli.shared.common import paths, run_store
+from tui.cli.shared.settings import change, forget, read_settings
 from tui.model.problem import UsageError
 from tui.model.settings import KEYS, Settings, new_file, parse_settings
 

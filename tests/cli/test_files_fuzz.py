@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui.cli.common import load_fleet
 from tui.cli.main import main
+from tui.cli.shared.common import load_fleet
 from tui.engine.profiles.catalogue import Catalogue
 from tui.engine.profiles.shelf import read_text
 from tui.model.paths import presets_dir

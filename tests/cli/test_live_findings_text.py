@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
-from tui.cli.progress import Checks, ProgressDisplay
+from tui.cli.shared.progress import Checks, ProgressDisplay
 from tui.journal.reader import JournalTail
 from tui.journal.state import RunState
 from tui.model.event import HostFacts

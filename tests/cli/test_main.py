@@ -12,8 +12,8 @@ import pytest
 import tui
 from tests.patience import PATIENCE_S
 from tui.cli.main import main
-from tui.cli.output import WIDEST, columns, guard
-from tui.cli.verbs import HIDDEN, VERBS
+from tui.cli.shared.output import WIDEST, columns, guard
+from tui.cli.shared.verbs import HIDDEN, VERBS
 
 
 def start(*arguments: str, home: Path, **options: int) -> subprocess.Popen[bytes]:

@@ -6,8 +6,8 @@ import io
 from pathlib import Path
 
 from tests.app.matrix_maker import MatrixMaker, suite, sweep
-from tui.cli.progress import ProgressDisplay, plan_of
-from tui.cli.review import review_text
+from tui.cli.shared.progress import ProgressDisplay, plan_of
+from tui.cli.shared.review import review_text
 from tui.journal.reader import JournalTail
 from tui.model.event import RunResumed, StepEnded
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from tests.results.samples import DATA
 from tui.cli.main import main, verb_module
-from tui.cli.parsers import parser_with, verbs_of
-from tui.cli.verbs import VERBS
+from tui.cli.shared.parsers import parser_with, verbs_of
+from tui.cli.shared.verbs import VERBS
 from tui.model.criteria import METRICS
 from tui.model.exporter import installed
 from tui.model.problem import MOST_MEANT, nearest, one_edit_apart

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker
-from tui.cli import prove
+from tui.cli.shared import prove
 from tui.results.store.build import write_record
 
 

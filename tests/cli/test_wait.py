@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.command import benchtui
-from tui.cli.progress import ProgressDisplay
 from tui.cli.run import NEVER_S
+from tui.cli.shared.progress import ProgressDisplay
 from tui.model.event import HostProblem
 
 PLAN = ("run", "demo/quick", "--hosts", "local", "--dry-run", "--json")

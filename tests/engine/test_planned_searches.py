@@ -12,7 +12,7 @@ from msgspec import structs
 from tui.app.screens.review.form import fields_words
 from tui.app.screens.review.search_form import HINTS
 from tui.cli import run
-from tui.cli.review import review_text
+from tui.cli.shared.review import review_text
 from tui.engine.planning.again import choices_again
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.planning.search import Wish, offered_step

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tui.cli.review import review_text
 from tui.cli.run import sweep_of
+from tui.cli.shared.review import review_text
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.planning.search import Wish
 from tui.engine.profiles.catalogue import Catalogue

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.engine.test_matrix import HOSTS
-from tui.cli.review import review_text
+from tui.cli.shared.review import review_text
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
 from tui.engine.running.precondition import fills_of

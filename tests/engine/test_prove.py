@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from tui.cli.review import review_text
+from tui.cli.shared.review import review_text
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.planning.prove import proof_plan
 from tui.engine.profiles.catalogue import Catalogue

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.cli.settings import change
+from tui.cli.shared.settings import change
 from tui.engine.hosts.inventory_file import add_host
 from tui.engine.user_files import add_lines, save
 from tui.model.problem import UsageError

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.results.samples import DATA
-from tui.cli.verbs import VERBS
+from tui.cli.shared.verbs import VERBS
 from tui.results.copies.run import Copy, copies_of
 from tui.results.store.load import load_record
 

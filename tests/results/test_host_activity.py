@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.results.samples import sample, started
-from tui.cli.progress import status_text
+from tui.cli.shared.progress import status_text
 from tui.journal.state import RunState
 from tui.journal.waiting import silent_hosts_text, waiting_text
 from tui.model.event import AnyEvent, HostState, PhaseStarted, RunResumed, TaskEnded

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tests.app.matrix_maker import MatrixMaker, suite, sweep
-from tui.cli.progress import matrix_text, status_text
+from tui.cli.shared.progress import matrix_text, status_text
 from tui.journal.reader import JournalTail
 from tui.journal.state import RunState
 from tui.model.event import PhaseStarted, StepEnded

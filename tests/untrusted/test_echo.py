@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tui.cli.main import main
-from tui.cli.verbs import VERBS
+from tui.cli.shared.verbs import VERBS
 from tui.engine.hosts.fleet import Fleet
 from tui.model import hostspec
 from tui.model.problem import Problem, UsageError

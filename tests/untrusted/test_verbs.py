@@ -14,7 +14,7 @@ from tests.untrusted.poison import FORGED, Poison
 from tests.untrusted.stores import CUT, JUDGED, OWN, SHARED, TWIN, UNPACKED, poisoned_stores
 from tui.cli.main import main
 from tui.cli.runs import verb as runs_verb
-from tui.cli.verbs import VERBS
+from tui.cli.shared.verbs import VERBS
 from tui.model.exporter import installed
 from tui.model.plain import printable
 

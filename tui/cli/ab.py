@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.cli import run
-from tui.cli.agree import agreed
-from tui.cli.common import pairs, paths, run_store, say
-from tui.cli.output import text_width
-from tui.cli.watching import INTERRUPTED, followed
+from tui.cli.shared.agree import agreed
+from tui.cli.shared.common import pairs, paths, run_store, say
+from tui.cli.shared.output import text_width
+from tui.cli.shared.watching import INTERRUPTED, followed
 from tui.metrics import units
 from tui.model.names import AB_SIDE_TAG, AB_TAG
 from tui.model.plan import Plan
@@ -103,7 +103,7 @@ def main(args: argparse.Namespace) -> int:
         raise UsageError("--json tells what came out, --dry-run runs nothing: one of them")
     experiment = experiment_of(args)
     if args.dry_run:
-        from tui.cli.review import review_text
+        from tui.cli.shared.review import review_text
 
         for side, each in experiment.plans.items():
             print(f"side {side}\n{review_text(each)}")
@@ -271,7 +271,7 @@ def next_side(experiment: Experiment) -> str:
 
 def one_run(experiment: Experiment, side: str) -> tuple[int, RunRecord | None]:
     """Make a run of one side and return its exit code, and its record when it counts."""
-    from tui.cli.launching import start
+    from tui.cli.shared.launching import start
     from tui.results.store.load import load_record
 
     args = experiment.sides[side]

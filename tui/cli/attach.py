@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tui.cli.common import RUN_HELP, run_store, say
+from tui.cli.shared.common import RUN_HELP, run_store, say
 from tui.model.problem import UsageError
 
 
@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Watch a run and return its exit code."""
-    from tui.cli.watching import watch
+    from tui.cli.shared.watching import watch
     from tui.journal.alive import is_running
 
     run_dir = run_store().resolve(args.run, last_of_all=True)

@@ -8,8 +8,8 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.common import RUN_HELP, paths, run_store, say
-from tui.cli.output import text_width
+from tui.cli.shared.common import RUN_HELP, paths, run_store, say
+from tui.cli.shared.output import text_width
 from tui.model.problem import UsageError, did_you_mean
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
-from tui.cli.common import RUN_HELP, add_json, ask, paths, report, run_store, say
+from tui.cli.shared.common import RUN_HELP, add_json, ask, paths, report, run_store, say
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Show what goes, ask, remove it, say what has become of it; 4 when something stayed or a host was not reached."""
-    from tui.cli.asking import terminal_asker
+    from tui.cli.shared.asking import terminal_asker
     from tui.engine.hosts.fan_out import connections_of
     from tui.journal.plan_file import load_plan
     from tui.results.store.cleaned import check_over

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.common import paths, run_store, say
-from tui.cli.output import columns, text_width, wants_colour
-from tui.cli.sides import ACROSS_HELP, SIDE_HELP
-from tui.cli.sides import side_of as directories_of
+from tui.cli.shared.common import paths, run_store, say
+from tui.cli.shared.output import columns, text_width, wants_colour
+from tui.cli.shared.sides import ACROSS_HELP, SIDE_HELP
+from tui.cli.shared.sides import side_of as directories_of
 from tui.model.problem import BenchtuiError, NotComparableError, UsageError
 
 if TYPE_CHECKING:

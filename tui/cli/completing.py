@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tui.cli.common import paths, user_settings
-from tui.cli.parsers import Load, parser_with, verbs_of
-from tui.cli.verbs import VERBS
+from tui.cli.shared.common import paths, user_settings
+from tui.cli.shared.parsers import Load, parser_with, verbs_of
+from tui.cli.shared.verbs import VERBS
 from tui.model.paths import from_home
 from tui.model.problem import BenchtuiError
 

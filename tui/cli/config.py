@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tui.cli.common import add_json, paths_without_settings, report, say
+from tui.cli.shared.common import add_json, paths_without_settings, report, say
 from tui.model.paths import from_home
 from tui.model.plain import printable
 from tui.model.problem import UsageError
@@ -58,7 +58,7 @@ def main(args: argparse.Namespace) -> int:
 
 def show(args: argparse.Namespace, path: Path) -> None:
     """Print every key: its value, where that is from, what is allowed."""
-    from tui.cli.settings import read_settings
+    from tui.cli.shared.settings import read_settings
 
     settings = read_settings(path)
     if args.json:
@@ -75,7 +75,7 @@ def show(args: argparse.Namespace, path: Path) -> None:
 
 def get(args: argparse.Namespace, path: Path) -> None:
     """Print the value of one key that holds: by the environment, the file, or the default. Where from: to stderr."""
-    from tui.cli.settings import read_settings
+    from tui.cli.shared.settings import read_settings
 
     value, source = plain(read_settings(path), key_named(args.name), os.environ)
     if args.json:
@@ -121,8 +121,8 @@ def worded(value: Any) -> str:
 
 def edit(_: argparse.Namespace, path: Path) -> None:
     """Open the file in the user's editor and say what is wrong with it afterwards. Raises UsageError."""
-    from tui.cli.common import open_editor
-    from tui.cli.settings import make_file, read_settings
+    from tui.cli.shared.common import open_editor
+    from tui.cli.shared.settings import make_file, read_settings
 
     if make_file(path):
         say(f"made {path}")
@@ -132,13 +132,13 @@ def edit(_: argparse.Namespace, path: Path) -> None:
 
 def put(args: argparse.Namespace, path: Path) -> None:
     """Set a key. Raises UsageError."""
-    from tui.cli.settings import change
+    from tui.cli.shared.settings import change
 
     words = args.value
     if args.name in LISTS:
         value = json.dumps(words) if not words[0].startswith("[") else " ".join(words)
     elif args.name == "tags" and not words[0].startswith("{"):
-        from tui.cli.common import pairs
+        from tui.cli.shared.common import pairs
 
         value = json.dumps(pairs(words, "config set tags"))
     elif len(words) == 1:
@@ -152,7 +152,7 @@ def put(args: argparse.Namespace, path: Path) -> None:
 
 def away(args: argparse.Namespace, path: Path) -> None:
     """Unset a key. Raises UsageError."""
-    from tui.cli.settings import forget
+    from tui.cli.shared.settings import forget
 
     forget(path, args.name)
     say(f"{args.name} is not set in {path} any more")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from tui.cli.checks import Check, Status, Surroundings, folders, machine, ssh, terminal
-from tui.cli.output import wants_colour
+from tui.cli.shared.output import wants_colour
 from tui.metrics.units import plural
 from tui.model.plain import printable
 

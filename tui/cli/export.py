@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tui.cli.common import RUN_HELP, add_json, report, run_store, say
+from tui.cli.shared.common import RUN_HELP, add_json, report, run_store, say
 from tui.model.exporter import installed, load
 from tui.model.problem import UsageError
 

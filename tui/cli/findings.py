@@ -6,7 +6,7 @@ import argparse
 import json
 import textwrap
 
-from tui.cli.output import columns
+from tui.cli.shared.output import columns
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.results.findings.catalogue import BY_ID, CHECKS
 from tui.results.findings.check import Check

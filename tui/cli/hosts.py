@@ -7,7 +7,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from tui.cli.common import add_host_files, add_json, ask, load_fleet, paths, report, say, user_settings
+from tui.cli.shared.common import add_host_files, add_json, ask, load_fleet, paths, report, say, user_settings
 from tui.metrics import units
 from tui.metrics.units import plural
 from tui.model.address import HostAddress
@@ -75,7 +75,7 @@ def connected(args: argparse.Namespace, work: Callable[[Connections], Awaitable[
     """Run something that needs connections, and close them."""
     import asyncio
 
-    from tui.cli.asking import terminal_asker
+    from tui.cli.shared.asking import terminal_asker
     from tui.remote.connections import Connections
 
     async def run() -> T:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tui.cli.common import paths, say
+from tui.cli.shared.common import paths, say
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -11,10 +11,10 @@ import sys
 from collections.abc import Sequence
 
 import tui
-from tui.cli.arguments import Arguments
-from tui.cli.output import guard
-from tui.cli.parsers import VerbModule
-from tui.cli.verbs import HIDDEN, VERBS
+from tui.cli.shared.arguments import Arguments
+from tui.cli.shared.output import guard
+from tui.cli.shared.parsers import VerbModule
+from tui.cli.shared.verbs import HIDDEN, VERBS
 from tui.model.plain import printable
 from tui.model.problem import BenchtuiError, did_you_mean
 from tui.model.umask import keep_private

@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 import tui
-from tui.cli.parsers import ABOUT, Load, parser_with
-from tui.cli.verbs import VERBS
+from tui.cli.shared.parsers import ABOUT, Load, parser_with
+from tui.cli.shared.verbs import VERBS
 from tui.model.settings import KEYS
 
 SECTIONS = {

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tui.cli.common import paths, run_store, say
 from tui.cli.compare import side_of
-from tui.cli.sides import SIDE_HELP
+from tui.cli.shared.common import paths, run_store, say
+from tui.cli.shared.sides import SIDE_HELP
 from tui.model.problem import NotComparableError, UsageError
 
 if TYPE_CHECKING:

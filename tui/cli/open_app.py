@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from tui.cli.common import add_host_files, pairs, paths, user_settings
+from tui.cli.shared.common import add_host_files, pairs, paths, user_settings
 from tui.model.problem import UsageError
 from tui.model.settings import SYMBOLS, THEMES, Settings
 
@@ -100,7 +100,7 @@ def looks(theme: str | None, symbols: str | None, settings: Settings) -> Looks:
 
 def remember(name: str, value: str) -> None:
     """Keep a choice that was made in the screens in the user's settings. Raises UsageError."""
-    from tui.cli.settings import change
+    from tui.cli.shared.settings import change
 
     change(paths().settings, name, value)
 
@@ -117,7 +117,7 @@ def check_terminal() -> None:
 
 def chosen_hosts(args: argparse.Namespace, specs: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the hosts asked for. Raises UsageError, also where files that describe hosts are wrong."""
-    from tui.cli.common import load_fleet, take_host_files
+    from tui.cli.shared.common import load_fleet, take_host_files
 
     take_host_files(args)
     if not (specs or args.inventory or args.ssh_config):

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui.cli.arguments import Arguments
-from tui.cli.common import add_json, ask, open_editor, pairs, paths, report, say
+from tui.cli.shared.arguments import Arguments
+from tui.cli.shared.common import add_json, ask, open_editor, pairs, paths, report, say
 from tui.model.problem import Problem, UsageError
 from tui.model.tool import SUITE, installed
 

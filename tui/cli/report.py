@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.common import add_json, paths, report, run_store, say
-from tui.cli.sides import ACROSS_HELP, SIDE_HELP, sides_of
+from tui.cli.shared.common import add_json, paths, report, run_store, say
+from tui.cli.shared.sides import ACROSS_HELP, SIDE_HELP, sides_of
 from tui.model.problem import BenchtuiError, Problem, UsageError
 
 if TYPE_CHECKING:

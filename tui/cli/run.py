@@ -8,8 +8,8 @@ import sys
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
-from tui.cli.common import add_host_files, load_fleet, pairs, paths, say, user_settings
-from tui.cli.searching import add_bounds, wish_of
+from tui.cli.shared.common import add_host_files, load_fleet, pairs, paths, say, user_settings
+from tui.cli.shared.searching import add_bounds, wish_of
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration
 
@@ -94,18 +94,18 @@ def carried_out(args: argparse.Namespace, wish: Wish) -> int:
     check_print_id(args)
     plan = plan_from(args, wish)
     if args.skip_missing:
-        from tui.cli.launching import leave_out_missing
+        from tui.cli.shared.launching import leave_out_missing
 
         plan = leave_out_missing(plan)
     if args.dry_run:
         import msgspec
 
-        from tui.cli.review import review_text
+        from tui.cli.shared.review import review_text
 
         print(msgspec.json.format(msgspec.json.encode(plan)).decode() if args.json else review_text(plan))
         return 0
-    from tui.cli.agree import agreed
-    from tui.cli.launching import start
+    from tui.cli.shared.agree import agreed
+    from tui.cli.shared.launching import start
     from tui.results.text.plan_facts import too_few_to_compare
 
     for remark in filter(None, [*plan.remarks, too_few_to_compare(plan)]):
@@ -127,13 +127,13 @@ def carried_out(args: argparse.Namespace, wish: Wish) -> int:
 
 def watched(args: argparse.Namespace, run_dir: Path) -> int:
     """Follow a run to its end, prove what limited it when asked, print its result, return its exit code."""
-    from tui.cli.watching import INTERRUPTED, followed, print_result, watch, watch_streamed
+    from tui.cli.shared.watching import INTERRUPTED, followed, print_result, watch, watch_streamed
 
     if args.stream:
         return watch_streamed(run_dir, args.stream, as_json=args.json)
     if not args.prove_limiter:
         return watch(run_dir, as_json=args.json)
-    from tui.cli.prove import prove_after
+    from tui.cli.shared.prove import prove_after
 
     code = followed(run_dir)
     if code == INTERRUPTED:

@@ -6,7 +6,7 @@ import argparse
 import getpass
 from typing import TYPE_CHECKING
 
-from tui.cli.common import RUN_HELP, add_json, report, run_store, say
+from tui.cli.shared.common import RUN_HELP, add_json, report, run_store, say
 from tui.model.plain import some
 from tui.model.problem import UsageError
 
@@ -29,8 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Ask the run to end, wait until it has, print what was measured."""
-    from tui.cli.progress import ProgressDisplay, follow, plan_of
-    from tui.cli.watching import await_record, print_result
+    from tui.cli.shared.progress import ProgressDisplay, follow, plan_of
+    from tui.cli.shared.watching import await_record, print_result
 
     store = run_store()
     run_dir = store.resolve(args.run, last_of_all=True)

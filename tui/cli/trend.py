@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tui.cli.common import paths, run_store, say
-from tui.cli.output import columns, text_width, wants_colour
+from tui.cli.shared.common import paths, run_store, say
+from tui.cli.shared.output import columns, text_width, wants_colour
 from tui.model.problem import UsageError, did_you_mean
 
 if TYPE_CHECKING:

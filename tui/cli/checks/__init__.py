@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tui.cli.common import paths, paths_without_settings, user_settings
+from tui.cli.shared.common import paths, paths_without_settings, user_settings
 from tui.engine.safety.logout import output_of
 from tui.model.paths import Paths, user_home
 from tui.model.problem import UsageError

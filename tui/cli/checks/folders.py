@@ -32,7 +32,7 @@ def data(surroundings: Surroundings) -> Check:
 
 def settings(surroundings: Surroundings) -> Check:
     """The user's settings: where they are broken, only verbs that need none of them work."""
-    from tui.cli.settings import read_settings
+    from tui.cli.shared.settings import read_settings
 
     path = surroundings.paths.settings
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TypeAlias
 
-from tui.cli.common import RUN_HELP
+from tui.cli.shared.common import RUN_HELP
 
 __all__ = ["RUN_HELP", "Actions"]
 

@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from tui.cli.common import add_json, report
 from tui.cli.runs.arguments import RUN_HELP, Actions
+from tui.cli.shared.common import add_json, report
 from tui.journal.alive import is_running
 from tui.model.problem import BenchtuiError, UsageError, did_you_mean
 from tui.model.rundir import JOURNAL_FILE

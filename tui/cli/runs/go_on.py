@@ -6,11 +6,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from tui.cli.common import add_json
-from tui.cli.prove import configure as prove_arguments
 from tui.cli.runs.arguments import RUN_HELP, Actions
 from tui.cli.runs.change import run_on_own_hosts
-from tui.cli.searching import span_of
+from tui.cli.shared.common import add_json
+from tui.cli.shared.prove import configure as prove_arguments
+from tui.cli.shared.searching import span_of
 from tui.journal.alive import is_running
 from tui.model.problem import BenchtuiError, UsageError
 from tui.model.rundir import JOURNAL_FILE
@@ -38,8 +38,8 @@ def configure(actions: Actions) -> None:
 
 def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
     """Finish unfinished runs one after the other; 4 when one of them is not complete."""
-    from tui.cli.launching import restart
-    from tui.cli.watching import watch
+    from tui.cli.shared.launching import restart
+    from tui.cli.shared.watching import watch
     from tui.results.store.missing import write_missing
     from tui.results.store.unfinished import is_unfinished, unfinished_runs
 
@@ -77,8 +77,8 @@ def check_held(run_dir: Path) -> None:
 
 def resume_run(args: argparse.Namespace, store: RunStore) -> int:
     """Run the steps that a run still lacks, in its own directory."""
-    from tui.cli.launching import restart
-    from tui.cli.watching import watch
+    from tui.cli.shared.launching import restart
+    from tui.cli.shared.watching import watch
     from tui.engine.process.launch import resume_mode
     from tui.engine.recovery.more import give_more
 
@@ -95,6 +95,6 @@ def resume_run(args: argparse.Namespace, store: RunStore) -> int:
 
 def prove_run(args: argparse.Namespace, store: RunStore) -> int:
     """Make a counter-experiment about what limited a run: a run of its own, on the same hosts and files."""
-    from tui.cli.prove import main
+    from tui.cli.shared.prove import main
 
     return main(args, run_on_own_hosts(store, args.run))

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 import msgspec
 
-from tui.cli.common import say
 from tui.cli.runs.arguments import Actions
+from tui.cli.shared.common import say
 from tui.model.problem import UsageError, did_you_mean
 from tui.results.store.marks import tags_text
 from tui.results.store.runs import RunStore

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tui.cli.common import add_json, report
 from tui.cli.runs.arguments import RUN_HELP, Actions
+from tui.cli.shared.common import add_json, report
 from tui.model.paths import from_home, is_there
 from tui.model.plain import printable
 from tui.model.problem import BenchtuiError, UsageError

@@ -7,8 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from tui.cli.output import columns, text_width, wants_colour
 from tui.cli.runs.arguments import RUN_HELP, Actions
+from tui.cli.shared.output import columns, text_width, wants_colour
 from tui.journal.alive import is_running
 from tui.model.paths import Paths
 from tui.model.rundir import RECORD_FILE

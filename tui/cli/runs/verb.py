@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tui.cli.common import run_store
 from tui.cli.runs import change, go_on, listing, proof, show
+from tui.cli.shared.common import run_store
 
 PARTS = (listing, show, change, proof, go_on)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.common import RUN_HELP
+from tui.cli.shared.common import RUN_HELP
 from tui.model.paths import is_folder
 from tui.model.problem import UsageError
 

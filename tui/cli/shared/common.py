@@ -47,7 +47,7 @@ def paths_without_settings() -> Paths:
 
 def user_settings() -> Settings:
     """Return what the user wants everywhere (`benchtui config`). Raises UsageError when the file is broken."""
-    from tui.cli.settings import read_settings
+    from tui.cli.shared.settings import read_settings
 
     return read_settings(paths_without_settings().settings)
 

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable, Container
 from typing import Protocol
 
-from tui.cli.arguments import Arguments
-from tui.cli.verbs import VERBS
+from tui.cli.shared.arguments import Arguments
+from tui.cli.shared.verbs import VERBS
 
 ABOUT = "Storage benchmarks on many hosts from one terminal, over SSH, every run kept."
 

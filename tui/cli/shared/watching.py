@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from tui.cli.common import say
-from tui.cli.progress import ProgressDisplay, follow, plan_of
+from tui.cli.shared.common import say
+from tui.cli.shared.progress import ProgressDisplay, follow, plan_of
 from tui.engine.process.control import NotRunning, request
 from tui.journal.alive import is_running
 from tui.journal.state import RunState

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.common import say
+from tui.cli.shared.common import say
 from tui.model.problem import BenchtuiError, UsageError
 from tui.model.quantities import parse_duration
 
@@ -31,8 +31,8 @@ def main(args: argparse.Namespace, run_dir: Path) -> int:
     """Make a counter-experiment about a run and return its exit code."""
     import msgspec
 
-    from tui.cli.review import review_text
-    from tui.cli.watching import print_result
+    from tui.cli.shared.review import review_text
+    from tui.cli.shared.watching import print_result
 
     plan = planned(run_dir, None if args.step is None else args.step - 1, seconds_of(args.runtime))
     if args.dry_run:
@@ -65,9 +65,9 @@ def planned(run_dir: Path, step: int | None = None, seconds: float | None = None
 
 def measured(plan: Plan, destroy: Sequence[str], *, sure: bool) -> tuple[Path, int]:
     """Run a counter-experiment to its end, and return its directory and exit code."""
-    from tui.cli.agree import agreed
-    from tui.cli.launching import start
-    from tui.cli.watching import followed
+    from tui.cli.shared.agree import agreed
+    from tui.cli.shared.launching import start
+    from tui.cli.shared.watching import followed
     from tui.model.proof import SAID
 
     if plan.proves is not None:
@@ -85,7 +85,7 @@ def prove_after(run_dir: Path) -> int:
 
     What was agreed to be overwritten by the run is so by this too: the targets are the same.
     """
-    from tui.cli.watching import INTERRUPTED
+    from tui.cli.shared.watching import INTERRUPTED
     from tui.engine.safety.preview import targets_named
     from tui.journal.plan_file import load_plan
 

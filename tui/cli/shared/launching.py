@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.asking import has_terminal, person
-from tui.cli.common import paths, say
+from tui.cli.shared.asking import has_terminal, person
+from tui.cli.shared.common import paths, say
 from tui.model.address import HostAddress
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
@@ -41,7 +41,7 @@ def leave_out_missing(plan: Plan) -> Plan:
     """Look at the hosts, and return the plan without the steps that they lack a load generator for."""
     import asyncio
 
-    from tui.cli.asking import terminal_asker
+    from tui.cli.shared.asking import terminal_asker
     from tui.engine.hosts.fan_out import connections_of
     from tui.engine.preflight.lacking import Lacking, has_several_tools, look_for_lacking, without
 

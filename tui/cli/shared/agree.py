@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tui.cli.common import paths, say
+from tui.cli.shared.common import paths, say
 from tui.model.plan import Plan
 from tui.model.problem import PreflightError, Problem
 
@@ -38,7 +38,7 @@ def agreed(plan: Plan, names: Sequence[str], *, sure: bool) -> Plan:
 
 def look(plan: Plan) -> Preview:
     """Look at the targets on all hosts."""
-    from tui.cli.asking import terminal_asker
+    from tui.cli.shared.asking import terminal_asker
     from tui.engine.hosts.fan_out import connections_of
     from tui.engine.safety.made_files import MADE_FILES, MadeFiles
     from tui.engine.safety.preview import preview

@@ -1,0 +1,1 @@
+"""What several verbs do alike: arguments, questions, launching, following, printing."""
