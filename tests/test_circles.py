@@ -17,19 +17,6 @@ Graph = Mapping[str, set[str]]
 EXTENSION_POINTS = {"benchtui.workloads": "tui.model.tool", "benchtui.exporters": "tui.model.exporter"}
 """Groups of entry points that other packages add to, and their loaders: a loader needs none of those it finds."""
 
-MODULES: list[str] = []
-"""Modules that reach each other today, by names in strings. The list only shrinks."""
-
-SIBLINGS: dict[str, list[str]] = {
-    "tui": [
-        "engine results workloads",
-    ],
-}
-"""Packages and modules of one folder that reach each other today. The list only shrinks."""
-
-FOLDERS: list[str] = []
-"""Folders whose own files reach each other today. The list only shrinks."""
-
 
 def circles(needs: Graph) -> set[frozenset[str]]:
     """Return the groups of modules that reach each other (Tarjan's strongly connected components of two or more)."""
@@ -150,41 +137,31 @@ def test_parts_of_a_package_that_reach_each_other_are_found_at_every_depth() -> 
     assert circles(of_folders(needs)) == {frozenset({"t.a", "t.b"})}
 
 
-def listed(known: Iterable[str], within: str = "") -> set[frozenset[str]]:
-    """Return circles that are written as names with blanks between them."""
-    return {frozenset(within + name for name in names.split()) for names in known}
-
-
 def ties(needs: Graph, found: Iterable[frozenset[str]]) -> str:
     """Return a line for each arrow of circles: for whoever has to open one of them."""
     return "\n".join(f"{a} -> {b}" for circle in found for a in sorted(circle) for b in sorted(needs[a] & circle))
 
 
-def judge(needs: Graph, known: set[frozenset[str]]) -> None:
-    """Fail on a circle that is not known, and on a known one that is gone: that one comes off the list."""
+def judge(needs: Graph) -> None:
+    """Fail on a circle, with the arrows that make it."""
     found = circles(needs)
-    assert found - known == set(), ties(needs, found - known)
-    assert known - found == set(), "gone, so no longer to be listed"
+    assert found == set(), ties(needs, found)
+
+
+def test_the_arrows_of_a_circle_are_told() -> None:
+    with pytest.raises(AssertionError, match="a -> b"):
+        judge({"a": {"b"}, "b": {"a"}})
 
 
 def test_no_module_of_ours_is_in_a_circle(needs: Graph) -> None:
     assert "tui.engine.running.run" in needs
-    judge(needs, listed(MODULES, "tui."))
+    judge(needs)
 
 
 def test_no_parts_of_a_package_are_in_a_circle(needs: Graph) -> None:
-    siblings = of_siblings(needs)
-    assert SIBLINGS.keys() <= siblings.keys()
-    for parent, parts in siblings.items():
-        judge(parts, listed(SIBLINGS.get(parent, ())))
+    for parts in of_siblings(needs).values():
+        judge(parts)
 
 
 def test_no_folders_are_in_a_circle(needs: Graph) -> None:
-    judge(of_folders(needs), listed(FOLDERS, "tui."))
-
-
-def test_a_circle_that_is_gone_is_taken_off_the_list() -> None:
-    with pytest.raises(AssertionError, match="gone"):
-        judge({"a": {"b"}, "b": set()}, {frozenset("ab")})
-    with pytest.raises(AssertionError, match="a -> b"):
-        judge({"a": {"b"}, "b": {"a"}}, set())
+    judge(of_folders(needs))

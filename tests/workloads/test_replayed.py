@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.workloads.fio.fixtures import DATA, recording
+from tui.testing import Output, replay
 from tui.workloads.fio.workload import FioWorkload
 from tui.workloads.mdtest.workload import MdtestWorkload
-from tui.workloads.testing import Output, replay
 
 MDTEST = Path(__file__).parents[1] / "data" / "mdtest"
 OF_JOB_FILES = sorted(

@@ -1,7 +1,7 @@
 """The contract of `tui/workloads/base.py` as rules: what a load generator of another package returns is held to them.
 
 The types are those of the interface's own annotations; what else must hold of samples and results is here. Ours are not
-held to it when they run: tests replay what they printed through `tui.workloads.testing`.
+held to it when they run: tests replay what they printed through `tui.testing`.
 """
 
 from __future__ import annotations

@@ -26,9 +26,9 @@ from tui.model.plugin import PLUGIN_FAILED, PluginError
 from tui.model.problem import UsageError
 from tui.model.profile_schema import profile_file_schema
 from tui.model.provider import Provider
+from tui.testing.known import standing_in
 from tui.workloads.base import Paced
 from tui.workloads.contract import types
-from tui.workloads.testing.known import standing_in
 
 H1 = HostAddress("h1")
 STEP = Step(0, "s", "ddsync", {}, [HostTask("h1", 1, "", [])], 2.0)

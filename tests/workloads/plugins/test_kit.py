@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.workloads.plugins.conftest import PACKAGE
-from tui.workloads.testing import CODES, ContractError, Output, replay
+from tui.testing import CODES, ContractError, Output, replay
 
 PROFILE = PACKAGE / "synced-writes.yaml"
 RECORDED = PACKAGE / "recorded" / "h1.out"
@@ -100,6 +100,6 @@ def test_the_page_names_every_mistake() -> None:
 
 
 def test_the_kit_needs_no_test_framework(tmp_path: Path) -> None:
-    code = "import sys, tui.workloads.testing; print('pytest' in sys.modules)"
+    code = "import sys, tui.testing; print('pytest' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.strip() == "False"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchtui_ddsync.workload import DdSync  # type: ignore[import-not-found]  # of benchtui's checkout it is not installed
 
-from tui.workloads.testing import replay
+from tui.testing import replay
 
 HERE = Path(__file__).parents[1]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchtui_rwping.workload import RwPing  # type: ignore[import-not-found]  # of benchtui's checkout
 
-from tui.workloads.testing import replay
+from tui.testing import replay
 
 HERE = Path(__file__).parents[1]
 

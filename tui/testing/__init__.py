@@ -1,6 +1,6 @@
 """A test kit for load generators of other packages: recorded output goes through the whole contract.
 
-    from tui.workloads.testing import replay
+    from tui.testing import replay
 
     def test_recorded_output_keeps_the_contract() -> None:
         replay(MyTool, Path("profile.yaml"), {"h1": Path("h1.out"), "h2": Path("h2.out")})
@@ -11,8 +11,8 @@ test framework, and nothing of benchtui outside of this package imports it.
 
 from __future__ import annotations
 
-from tui.workloads.testing.mistakes import CODES, ContractError, Mistake
-from tui.workloads.testing.replay import Replayed, replay
-from tui.workloads.testing.streams import Output
+from tui.testing.mistakes import CODES, ContractError, Mistake
+from tui.testing.replay import Replayed, replay
+from tui.testing.streams import Output
 
 __all__ = ["CODES", "ContractError", "Mistake", "Output", "Replayed", "replay"]

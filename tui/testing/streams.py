@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from tui.metrics import units
 from tui.model.event import HostResult, MetadataPhase, MetadataResult, Sample
+from tui.testing.mistakes import Mistake
 from tui.workloads.base import Item, Reader
-from tui.workloads.testing.mistakes import Mistake
 
 SINGLY = 1 << 15  # bytes that are fed one by one; the rest of a longer output in pages
 PAGE = 1 << 12

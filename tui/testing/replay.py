@@ -18,14 +18,14 @@ from tui.model.plan import Plan, Step
 from tui.model.plugin import PluginError
 from tui.model.record import RunRecord
 from tui.results.store.load import load_record
+from tui.testing.figures import check_figures
+from tui.testing.known import standing_in
+from tui.testing.mistakes import ContractError, Mistake
+from tui.testing.rundir import write_run
+from tui.testing.streams import Output, Read, check_chunks, check_ends, check_twice, read
+from tui.testing.whole import check_run, check_searches
 from tui.workloads.base import Reader
 from tui.workloads.mpi import host_result
-from tui.workloads.testing.figures import check_figures
-from tui.workloads.testing.known import standing_in
-from tui.workloads.testing.mistakes import ContractError, Mistake
-from tui.workloads.testing.rundir import write_run
-from tui.workloads.testing.streams import Output, Read, check_chunks, check_ends, check_twice, read
-from tui.workloads.testing.whole import check_run, check_searches
 
 Recorded = Output | bytes | Path
 

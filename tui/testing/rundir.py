@@ -31,7 +31,7 @@ from tui.model.event import (
 from tui.model.plan import Plan, Step
 from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, new_run_id
 from tui.model.utc import format_utc
-from tui.workloads.testing.streams import Output, Read
+from tui.testing.streams import Output, Read
 
 GO_S, DELAY_S = 1.0, 0.02  # when the load is released, and what a sample takes to arrive
 

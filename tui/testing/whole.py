@@ -31,8 +31,8 @@ from tui.results.store.build import write_record
 from tui.results.store.load import load_record
 from tui.results.verify.run import verify_run
 from tui.sizing.points import judge
+from tui.testing.mistakes import Mistake
 from tui.workloads.base import Workload
-from tui.workloads.testing.mistakes import Mistake
 
 SECONDS = 2.0  # of a step that offers a rate
 RATE = 100.0  # I/Os a second, over all hosts
