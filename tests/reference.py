@@ -139,7 +139,7 @@ def schema(title: str, about: str, whole: Schema) -> Iterator[str]:
     """A file by its JSON Schema: the root, then every part that it is made of."""
     yield f"# {title}\n\n{about}\n\n{fields(whole)}"
     for name, part in sorted(whole["$defs"].items()):
-        if "properties" in part:
+        if "properties" in part and name != "KnownValues":  # patterns of values are for editors
             yield f"## {name}\n\n{part.get('description', '')}\n\n{fields(part)}"
 
 

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 import tarfile
 import zipfile
 from collections.abc import Iterator
@@ -207,3 +208,15 @@ def made(bomb: str, folder: Path) -> Path:
             for _ in range(400):
                 file.write(block)
     return next(folder.glob(f"{bomb}*"))
+
+
+@pytest.mark.parametrize("runtime_ms", [1 << 63, 253_402_300_800_000, 10**30])
+def test_a_runtime_that_cannot_be_gives_no_time_of_day(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], runtime_ms: int
+) -> None:
+    kept = Path(__file__).parents[1] / "data" / "fio" / "text" / "mapr-randwrite-256k.txt"
+    text, count = re.subn(r"/\d+msec\)", f"/{runtime_ms}msec)", kept.read_text())
+    assert count
+    (path := tmp_path / "o.txt").write_text(text)
+    assert main(["import", "--dry-run", str(path)]) in (0, 1, 2)
+    assert "Traceback" not in capsys.readouterr().err

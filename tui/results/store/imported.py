@@ -51,6 +51,7 @@ from tui.results.store.summary import summary_of, write_summary
 from tui.workloads.base import ImportedOutput
 
 LARGE_BLOCK = 64 * 1024  # of larger ones people quote the bandwidth
+YEAR_10000 = 253_402_300_800  # in seconds since 1970: no time of day is written from there on
 NAMED = 8  # files that the reason names
 NO_ZONE = "times are those that the hosts' clocks printed, taken as UTC; the clocks were not compared"
 Measured = Mapping[str, ImportedOutput]  # by host
@@ -111,7 +112,10 @@ def add_note(run_dir: Path, record: RunRecord, text: str) -> None:
 
 
 def _utc(seconds: float | None) -> str | None:
-    return None if seconds is None else format_utc(datetime.fromtimestamp(seconds, UTC))
+    """Return a time of day; None where it is unknown, or a runtime that cannot be leads to one that cannot be."""
+    return (
+        format_utc(datetime.fromtimestamp(seconds, UTC)) if seconds is not None and 0 <= seconds < YEAR_10000 else None
+    )
 
 
 def _reason(artefacts: Sequence[ArtefactRecord]) -> str:
