@@ -196,6 +196,7 @@ def test_a_note_to_an_interrupted_run_survives_its_unfinished_line(runs: Path) -
     journal = runs / NEW / "journal.jsonl"
     cut = journal.read_bytes()[:-40]
     journal.write_bytes(cut)
+    (runs / NEW / "run.json").unlink()  # an engine that was cut off wrote none
     assert main(["runs", "note", NEW, "power failed"]) == 0
     lines = journal.read_bytes().splitlines()
     assert lines[:-1] == cut.splitlines()[:-1]
@@ -215,6 +216,7 @@ def test_a_note_to_a_journal_that_does_not_say_when_it_began_is_refused(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (runs / OLD / "journal.jsonl").write_bytes(b"garbage\n")
+    (runs / OLD / "run.json").unlink()
     assert main(["runs", "note", OLD, "text"]) == 1
     assert "does not say when the run started" in capsys.readouterr().err
 

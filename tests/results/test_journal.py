@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.results.samples import CASES, DATA, encoded, sample
+from tui.journal import reader as reader_module
 from tui.journal.reader import JournalTail, complete_bytes, events_backwards, read_events
 from tui.journal.state import RunState
 from tui.metrics.buckets import PLAT_BUCKETS
@@ -119,6 +120,25 @@ def test_a_tail_of_a_file_that_is_not_there_yet_is_empty(tmp_path: Path) -> None
     assert tail.poll() == []
     tail.path.write_bytes(MIX)
     assert len(tail.poll()) == MIX.count(b"\n")
+
+
+@pytest.mark.parametrize("length", [999, 1000, 1001, 5000])
+def test_a_line_that_is_too_long_is_damage_and_hides_no_other(
+    length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader_module, "MOST_LINE_BYTES", 500)
+    monkeypatch.setattr(reader_module, "CHUNK_BYTES", 64)
+    short = [encode(Message(t=float(t), severity="info", text="x")) for t in range(4)]
+    path = tmp_path / "journal.jsonl"
+    long = encode(Message(t=2.0, severity="info", text="y" * length))
+    path.write_bytes(b"".join((*short[:2], long, *short[2:], long[:-1])))
+    tail = JournalTail(path)
+    events = tail.poll(64)
+    while tail.more:
+        events += tail.poll(64)
+    assert encoded([event for event in events if isinstance(event, Message)]) == b"".join(short)
+    assert (tail.damaged, tail.unread_bytes) == (1, 2 * len(long) - 1)
+    assert encoded(list(events_backwards(path))[::-1]) == b"".join(short)
 
 
 @given(cuts=st.lists(st.integers(0, len(MIX)), max_size=12))

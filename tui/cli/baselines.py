@@ -218,6 +218,6 @@ def chosen_baselines(names: list[str], *, quiet: bool) -> tuple[list[Baseline], 
 def read_file(path: Path) -> list[Baseline]:
     """Return the baselines of a file. Raises UsageError with everything that is wrong in it."""
     from tui.model.baseline import load_baselines
-    from tui.results.baselines.files import read_text
+    from tui.results.baselines.files import baseline_text
 
-    return load_baselines(read_text(path), str(path))
+    return load_baselines(baseline_text(path, pipes=True), str(path))

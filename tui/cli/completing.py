@@ -140,10 +140,11 @@ def groups_in(described: dict[str, Any]) -> dict[str, list[Any]]:
 
 def inventory() -> dict[str, Any]:
     """Return the inventory as plain data: nothing is checked, a name is all that is wanted."""
+    from tui.model.bounded import MOST_SMALL_BYTES, read_text
     from tui.model.yaml_text import load
 
     file = user_settings().inventory or paths().inventory
-    return load(file.read_text(encoding="utf-8"), str(file)).data if file.exists() else {}
+    return load(read_text(file, MOST_SMALL_BYTES), str(file)).data if file.exists() else {}
 
 
 @quietly

@@ -223,6 +223,7 @@ def edit_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
 def own_file(name: str, catalogue: Catalogue) -> Path:
     """Return the user's file of a profile; of a preset a copy is made. The schema lies beside it."""
     from tui.engine.profiles.files import with_modeline, write_schema
+    from tui.engine.profiles.shelf import profile_text
     from tui.engine.user_files import save
 
     before = catalogue.own_file(name)
@@ -230,15 +231,17 @@ def own_file(name: str, catalogue: Catalogue) -> Path:
     if path.is_relative_to(catalogue.user_dir):
         write_schema(catalogue.user_dir)
         if path != before:
-            save(path, with_modeline(path.read_text(encoding="utf-8"), path, catalogue.user_dir))
+            save(path, with_modeline(profile_text(path), path, catalogue.user_dir))
     return path
 
 
 def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
     """Write the profiles of a job file, print their paths, the one to run first, and say what was changed."""
-    from tui.engine.profiles.shelf import read_text
+    from tui.engine.profiles.shelf import profile_text
 
-    found = importer(args.file, args.tool).import_job(read_text(args.file), str(args.file), args.name, os.environ)
+    found = importer(args.file, args.tool).import_job(
+        profile_text(args.file, pipes=True), str(args.file), args.name, os.environ
+    )
     if args.output == Path("-") and args.json:
         raise UsageError("--json tells which files were written: -o - prints the profiles themselves")
     if args.output == Path("-"):

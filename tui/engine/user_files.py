@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from tui.model.bounded import MOST_SMALL_BYTES, read_text
 from tui.model.problem import Problem, UsageError, unreadable
 
 PRIVATE = 0o600  # they may name servers, users and, by mistake, more
@@ -50,7 +51,7 @@ def save(path: Path, text: str) -> None:
 def add_lines(path: Path, lines: Iterable[str]) -> None:
     """Add lines to a file, made when there is none. Raises UsageError."""
     try:
-        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        before = read_text(path, MOST_SMALL_BYTES) if path.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(path, error) from error
     save(path, "".join(f"{line}\n" for line in [*before.splitlines(), *lines]))

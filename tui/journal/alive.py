@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from tui.model.bounded import MOST_SMALL_BYTES, read_text
 from tui.model.rundir import JOURNAL_FILE, PID_FILE
 
 FRESH_S = 60.0
@@ -13,7 +14,7 @@ FRESH_S = 60.0
 def is_running(run_dir: Path) -> bool:
     """Tell whether the engine of a run lives: the same process, not another one with its number."""
     try:
-        pid, start_ticks, boot_id = (run_dir / PID_FILE).read_text(encoding="ascii").split()
+        pid, start_ticks, boot_id = read_text(run_dir / PID_FILE, MOST_SMALL_BYTES, "ascii").split()
     except (OSError, ValueError):
         return False
     return process_identity(pid) == (start_ticks, boot_id)
@@ -22,7 +23,7 @@ def is_running(run_dir: Path) -> bool:
 def may_live_elsewhere(run_dir: Path) -> bool:
     """Tell whether another machine's engine has written a run's journal within FRESH_S: homes may be shared."""
     try:
-        boot_id = (run_dir / PID_FILE).read_text(encoding="ascii").split()[2]
+        boot_id = read_text(run_dir / PID_FILE, MOST_SMALL_BYTES, "ascii").split()[2]
         age_s = time.time() - (run_dir / JOURNAL_FILE).stat().st_mtime
         return boot_id != _boot_id() and age_s < FRESH_S
     except (OSError, ValueError, IndexError):

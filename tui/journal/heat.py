@@ -16,8 +16,6 @@ from tui.journal.state import RunState
 from tui.metrics.heat import HeatBins
 from tui.model.event import Sample
 
-CHUNK_BYTES = 1 << 20
-
 
 class HostHeat:
     """Follows one host in the journal of a run, in the phase that a state is in; one job, or all (None) together."""
@@ -42,7 +40,7 @@ class HostHeat:
                 self._take(self._waiting.popleft())
             if self._waiting:
                 return
-            self._waiting.extend(self._tail.poll(CHUNK_BYTES))
+            self._waiting.extend(self._tail.poll())
             if not self._waiting and not self._tail.more:
                 return
 

@@ -10,7 +10,8 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-from tui.model.problem import BenchtuiError
+from tui.model.bounded import MOST_SMALL_BYTES, check_plain, read_text
+from tui.model.problem import BenchtuiError, Problem
 from tui.model.rundir import PID_FILE
 
 
@@ -32,7 +33,7 @@ def announce(run_dir: Path, pid: int) -> None:
     """Have the engine that was just started known by pid: it writes the same when it is up."""
     with contextlib.suppress(OSError):  # it is over already; its log says why
         identity = process_identity(pid).encode()
-        descriptor = os.open(run_dir / PID_FILE, os.O_WRONLY | os.O_CREAT, 0o600)
+        descriptor = _opened(run_dir)
         os.pwrite(descriptor, identity, 0)
         os.close(descriptor)
 
@@ -40,7 +41,10 @@ def announce(run_dir: Path, pid: int) -> None:
 @contextlib.contextmanager
 def no_engine(run_dir: Path) -> Iterator[int]:
     """Keep engines of a run away, without being one. Raises BenchtuiError when there is one."""
-    descriptor = os.open(run_dir / PID_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        descriptor = _opened(run_dir)
+    except OSError as error:
+        raise BenchtuiError(Problem(f"cannot be opened: {error.strerror}", file=str(run_dir / PID_FILE))) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -51,10 +55,22 @@ def no_engine(run_dir: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
+def _opened(run_dir: Path) -> int:
+    """Return a descriptor of the file that names the engine, made when it is not there. Raises OSError."""
+    path = run_dir / PID_FILE
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o600)
+    try:
+        check_plain(descriptor, path)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
 def lives(run_dir: Path) -> bool:
     """Tell whether the engine of a run that was announced last is there: just started, at work, or about to leave."""
     try:
-        identity = (run_dir / PID_FILE).read_text(encoding="ascii")
+        identity = read_text(run_dir / PID_FILE, MOST_SMALL_BYTES, "ascii")
         return identity == process_identity(int(identity.split()[0]))
     except (OSError, ValueError, IndexError):
         return False

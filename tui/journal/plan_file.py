@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.model.bounded import read_file
 from tui.model.no_json import NO_JSON
 from tui.model.problem import BenchtuiError, Problem
 from tui.model.rundir import JOURNAL_FILE, PLAN_FILE
@@ -19,7 +20,7 @@ def load_plan(run_dir: Path) -> Plan:
 
     path = run_dir / PLAN_FILE
     try:
-        return parse_plan(path.read_bytes())
+        return parse_plan(read_file(path))
     except FileNotFoundError:
         raise BenchtuiError(Problem(f"is gone{_advice_without_plan(run_dir)}", file=str(path))) from None
     except OSError as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from isal import isal_zlib
 
+from tui.model.bounded import open_plain
 from tui.model.event import Artefact
 from tui.model.rundir import RAW_DIR
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from tui.journal.writer import Journal
 
 COMPRESSION = 1  # 0 makes a third more bytes, 3 takes twice the time and makes more bytes of fio's text as well
+PIECE_BYTES = 1 << 20  # of what 64 KiB are inflated to: they may hold 64 MiB
 GZIP = 31  # zlib's name for a window of 32 KiB in gzip's format
 
 
@@ -116,11 +118,13 @@ class RawFile:
 def readable(path: Path) -> Iterator[bytes]:
     """Yield the bytes of a gzip file as far as they can be read: it may have been cut anywhere."""
     inflate = zlib.decompressobj(GZIP)
-    with path.open("rb") as stored:
+    with open_plain(path) as stored:
         while block := stored.read(1 << 16):
-            try:
-                piece = inflate.decompress(block)
-            except zlib.error:
-                return
-            if piece:
-                yield piece
+            while block:
+                try:
+                    piece = inflate.decompress(block, PIECE_BYTES)
+                except zlib.error:
+                    return
+                block = inflate.unconsumed_tail
+                if piece:
+                    yield piece

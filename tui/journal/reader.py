@@ -12,6 +12,7 @@ from typing import Any, Union, get_args
 
 import msgspec
 
+from tui.model.bounded import MOST_LINE_BYTES, open_plain
 from tui.model.event import AnyEvent, Buckets, HostResult, PhaseName, Sample, TelemetrySample, encode
 from tui.model.no_json import NO_JSON
 from tui.model.plain_data import PlainDecoder
@@ -119,37 +120,52 @@ class JournalTail:
         self._damaged_bytes = 0
         self._stamps = stamps
         self.offset = start
-        self._partial = b""
+        self._begun: list[bytes] | None = []  # the line without an end, in pieces; None: it is too long to be one
+        self._begun_bytes = 0
         self._t = 0.0
 
     @property
     def unread_bytes(self) -> int:
         """Bytes of damaged lines, and of a line that has no end yet."""
-        return self._damaged_bytes + len(self._partial)
+        return self._damaged_bytes + self._begun_bytes
 
-    def poll(self, max_bytes: int | None = None) -> list[JournalEvent]:
-        """Return the events that were completed since the last poll, oldest first.
+    def poll(self, max_bytes: int = CHUNK_BYTES) -> list[JournalEvent]:
+        """Return events that were completed since the last poll, oldest first.
 
-        `max_bytes` bounds how much is read at once; poll again for the rest. Raises OSError when it cannot be read.
+        `max_bytes` bounds how much is read at once; `more`: poll again for the rest. Raises OSError when it cannot be
+        read.
         """
-        data = self._fresh_bytes(max_bytes)
-        if not data:
-            return []
-        *lines, self._partial = (self._partial + data).split(b"\n")
-        parsed = [self._parse(line) for line in lines if self._wanted in line]
-        return [event for event in parsed if event is not None]
+        *lines, begun = self._fresh_bytes(max_bytes).split(b"\n")
+        found: list[JournalEvent | None] = []
+        if lines and self._begun is None:
+            found.append(self._damage(self._begun_bytes + len(lines.pop(0)) + 1))
+        elif lines:
+            lines[0] = b"".join((*(self._begun or ()), lines[0]))
+        if found or lines:
+            self._begun, self._begun_bytes = [], 0
+        self._begin(begun)
+        found += [self._parse(line) for line in lines if self._wanted in line]
+        return [event for event in found if event is not None]
+
+    def _begin(self, piece: bytes) -> None:
+        """Keep a piece of a line without an end, up to a limit: what is longer is damaged."""
+        self._begun_bytes += len(piece)
+        if self._begun is not None and piece:
+            self._begun.append(piece)
+        if self._begun_bytes > MOST_LINE_BYTES:
+            self._begun = None
 
     def __iter__(self) -> Iterator[JournalEvent]:
         """Read on to the end, as far as it is there."""
         self.more = True
         while self.more:
-            yield from self.poll(CHUNK_BYTES)
+            yield from self.poll()
 
-    def _fresh_bytes(self, max_bytes: int | None) -> bytes:
+    def _fresh_bytes(self, max_bytes: int) -> bytes:
         try:
-            with self.path.open("rb", buffering=0) as file:
+            with open_plain(self.path) as file:
                 file.seek(self.offset)
-                data = file.read() if max_bytes is None else file.read(max_bytes)
+                data = file.read(max_bytes)
         except FileNotFoundError:
             self.more = False
             return b""
@@ -161,13 +177,16 @@ class JournalTail:
         try:
             event = parse_line(line, stamps=self._stamps)
         except Damaged:
-            self.damaged += 1
-            self._damaged_bytes += len(line) + 1
-            return Unreadable(self._t, len(line) + 1)
+            return self._damage(len(line) + 1)
         if event is not None:
             self.events += 1
             self._t = event.t
         return event
+
+    def _damage(self, size: int) -> Unreadable:
+        self.damaged += 1
+        self._damaged_bytes += size
+        return Unreadable(self._t, size)
 
 
 def read_events(path: Path, *, stamps: bool = False) -> JournalTail:
@@ -189,7 +208,7 @@ def events_backwards(path: Path) -> Iterator[AnyEvent]:
 
 def complete_bytes(path: Path) -> int:
     """Return the size of a journal up to the end of its last complete line. Raises OSError."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         end = file.seek(0, os.SEEK_END)
         while end > 0:
             start = max(0, end - CHUNK_BYTES)
@@ -202,15 +221,22 @@ def complete_bytes(path: Path) -> int:
 
 
 def _lines_backwards(path: Path) -> Iterator[bytes]:
-    """Yield the complete lines of a file, last first; what stands behind the last newline is none."""
-    with path.open("rb") as file:
+    """Yield the complete lines of a file, last first, but for those that are too long.
+
+    What stands behind the last newline is none.
+    """
+    with open_plain(path) as file:
         start = complete_bytes(path)
-        rest = b""
+        rest, passing = b"", False  # passing: what begins in front of `start` is the rest of a line that is too long
         while start > 0:
             end, start = start, max(0, start - CHUNK_BYTES)
             file.seek(start)
             first, *lines = (file.read(end - start) + rest).split(b"\n")
+            if lines and passing:
+                lines.pop()
+                passing = False
             yield from (line for line in reversed(lines) if line)
-            rest = first
-        if rest:
+            passing = passing or len(first) > MOST_LINE_BYTES
+            rest = b"" if passing else first
+        if rest and not passing:
             yield rest

@@ -22,6 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tui.journal.reader import complete_bytes, read_events
+from tui.model.bounded import check_plain
 from tui.model.event import (
     Artefact,
     Event,
@@ -31,7 +32,6 @@ from tui.model.event import (
     MetadataIteration,
     MetadataPhase,
     MetadataResult,
-    Note,
     RunEnded,
     RunStarted,
     Sample,
@@ -72,7 +72,8 @@ class Journal:
     def __init__(self, run_dir: Path, resume: Resume | None = None) -> None:
         self.run_dir = run_dir
         path = run_dir / JOURNAL_FILE
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK, 0o600)
+        check_plain(self._fd, path)
         begun_s = 0.0
         self.zero_ms = round(time.time() * 1000, 3)  # this machine's wall clock at t = 0
         if resume is not None:
@@ -182,11 +183,6 @@ def _sync(journal: int, files: Sequence[Path]) -> None:
                 os.close(descriptor)
 
 
-def append_note(run_dir: Path, text: str) -> None:
-    """Append a remark to the journal of a run, as `append_events` does."""
-    append_events(run_dir, [Note(t=0.0, text=text)])
-
-
 def append_events(run_dir: Path, events: Sequence[Event], now: datetime | None = None) -> None:
     """Append to the journal of a run that nobody writes to any more; times count from the run's start.
 
@@ -195,17 +191,18 @@ def append_events(run_dir: Path, events: Sequence[Event], now: datetime | None =
     """
     path = run_dir / JOURNAL_FILE
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK)
+        try:
+            check_plain(descriptor, path)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)  # two remarks at once
+            t = _seconds_since_start(path, now or datetime.now(UTC))
+            os.ftruncate(descriptor, complete_bytes(path))
+            os.write(descriptor, b"".join(encode(replace(event, t=t)) for event in events))
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)  # two remarks at once
-        t = _seconds_since_start(path, now or datetime.now(UTC))
-        os.ftruncate(descriptor, complete_bytes(path))
-        os.write(descriptor, b"".join(encode(replace(event, t=t)) for event in events))
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _seconds_since_start(path: Path, now: datetime) -> float:

@@ -14,6 +14,7 @@ from tui import workloads
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
 from tui.model.address import HostAddress
+from tui.model.bounded import read_file
 from tui.model.plan import Plan, Step
 from tui.model.plugin import PluginError
 from tui.model.record import RunRecord
@@ -68,7 +69,7 @@ def replay(
 def _output(recorded: Recorded) -> Output:
     if isinstance(recorded, Output):
         return recorded
-    return Output(recorded.read_bytes() if isinstance(recorded, Path) else recorded)
+    return Output(read_file(recorded) if isinstance(recorded, Path) else recorded)
 
 
 def _loaded(profile: Path | str, home: Path) -> LoadedProfile:

@@ -12,6 +12,7 @@ from pathlib import Path
 from tui.cli.checks import Check, Surroundings
 from tui.engine.safety.logout import FORWARDED, agent_may_go
 from tui.metrics.units import plural
+from tui.model.bounded import MOST_DOCUMENT_BYTES, MOST_SMALL_BYTES, read_text
 from tui.model.plain import some
 
 AGENT_DEADLINE_S = 3.0
@@ -29,7 +30,7 @@ def config(surroundings: Surroundings) -> Check:
     if not path.exists():
         return Check("ssh config", "ok", "none: hosts are reached under the names you type")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, MOST_SMALL_BYTES)
     except (OSError, UnicodeDecodeError) as error:
         return Check("ssh config", "warn", f"{shown} cannot be read: {reason(error)}", f"look at {path}")
     if stat.S_IMODE(path.stat().st_mode) & 0o022:
@@ -106,7 +107,7 @@ def named_keys(surroundings: Surroundings) -> list[Path]:
     """Return the key files that IdentityFile lines of the configuration name, as far as they are there."""
     home = surroundings.home
     try:
-        text = surroundings.ssh_config.read_text(encoding="utf-8")
+        text = read_text(surroundings.ssh_config, MOST_SMALL_BYTES)
     except (OSError, UnicodeDecodeError):
         return []  # the check of the configuration tells
     pairs = (re.split(r"[\s=]+", line.strip(), maxsplit=1) for line in text.splitlines())
@@ -118,7 +119,7 @@ def named_keys(surroundings: Surroundings) -> list[Path]:
 def needs_passphrase(path: Path) -> bool:
     """Tell whether a private key file is encrypted (OpenSSH's PROTOCOL.key: cipher name after the magic; or PEM)."""
     try:
-        text = path.read_text(encoding="ascii", errors="replace")
+        text = read_text(path, encoding="ascii", errors="replace")
     except OSError:
         return True
     if "ENCRYPTED" in text:
@@ -144,7 +145,7 @@ def known_hosts(surroundings: Surroundings) -> Check:
 def entries(path: Path) -> int:
     """Count the lines of a known_hosts file that hold a key."""
     try:
-        lines = path.read_text(errors="replace").splitlines()
+        lines = read_text(path, MOST_DOCUMENT_BYTES, errors="replace").splitlines()
     except OSError:
         return 0
     return sum(1 for line in lines if line.strip() and not line.lstrip().startswith("#"))

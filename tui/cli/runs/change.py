@@ -10,7 +10,6 @@ from tui.cli.runs.arguments import RUN_HELP, Actions
 from tui.cli.shared.common import add_json, report
 from tui.journal.alive import is_running
 from tui.model.problem import BenchtuiError, UsageError, did_you_mean
-from tui.model.rundir import JOURNAL_FILE
 from tui.results.store.marks import parse_tags, rename, retag, star, tags_text
 from tui.results.store.runs import RunStore
 
@@ -105,12 +104,12 @@ def note_run(args: argparse.Namespace, store: RunStore) -> int:
     text = args.text.strip()
     if not text:
         raise UsageError("the note is empty")
-    keep_note(run_dir, text)
+    tell_note(run_dir, text)
     report(args, {"run_id": run_dir.name, "note": text})
     return 0
 
 
-def keep_note(run_dir: Path, text: str) -> None:
+def tell_note(run_dir: Path, text: str) -> None:
     """Add a remark where it lasts. Raises BenchtuiError."""
     if is_running(run_dir):
         from tui.engine.process.control import request
@@ -119,16 +118,9 @@ def keep_note(run_dir: Path, text: str) -> None:
         if not answer.get("ok"):
             raise BenchtuiError(f"{run_dir.name}: {answer.get('error', 'the run did not take the note')}")
         return
-    from tui.journal.writer import append_note
-    from tui.results.store.build import write_record
-    from tui.results.store.imported import add_note
-    from tui.results.store.load import load_record
+    from tui.results.store.added import keep_note
 
-    if not (run_dir / JOURNAL_FILE).exists() and (record := load_record(run_dir)).state == "imported":
-        add_note(run_dir, record, text)
-        return
-    append_note(run_dir, text)
-    write_record(run_dir)
+    keep_note(run_dir, text)
 
 
 def remove_runs(args: argparse.Namespace, store: RunStore) -> int:

@@ -112,7 +112,7 @@ def load_fleet(args: argparse.Namespace) -> Fleet:
     from tui.engine.hosts.inventory_file import read_inventory
 
     take_host_files(args)
-    return Fleet(read_inventory(args.inventory or paths().inventory), args.ssh_config)
+    return Fleet(read_inventory(args.inventory or paths().inventory, pipes=args.inventory is not None), args.ssh_config)
 
 
 def take_host_files(args: argparse.Namespace) -> None:

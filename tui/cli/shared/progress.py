@@ -21,8 +21,10 @@ from tui.model.event import (
     PointDecided,
     PointOffered,
     RunResumed,
+    Sample,
     StepEnded,
     StepStarted,
+    TelemetrySample,
 )
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
@@ -228,6 +230,16 @@ class Checks:
         self.findings = LiveFindings(plan) if plan is not None else None
 
 
+def _taken(tail: JournalTail, state: RunState) -> list[JournalEvent]:
+    """Apply what a journal has by now and return it without samples: of a long run they would fill the memory."""
+    told = list[JournalEvent]()
+    for event in tail:
+        state.apply(event)
+        if not isinstance(event, Sample | TelemetrySample):
+            told.append(event)
+    return told
+
+
 def follow(run_dir: Path, display: ProgressDisplay) -> RunState:
     """Draw a run until it has ended, or its engine is gone; return the state reached."""
     tail = JournalTail(run_dir / "journal.jsonl")
@@ -235,15 +247,14 @@ def follow(run_dir: Path, display: ProgressDisplay) -> RunState:
     started = silent_since = time.monotonic()
     first = True
     while True:
-        events = tail.poll()
-        for event in events:
-            state.apply(event)
+        before = tail.offset
+        events = _taken(tail, state)
         if first and events:
             display.begin(events)
             first = False
         display.events(events)
         now = time.monotonic()
-        if events:
+        if tail.offset != before:
             silent_since, started = now, now - state.t
         if state.exit_code is not None or (now - silent_since > GONE_AFTER_S and not is_running(run_dir)):
             display.clear()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tui.engine.user_files import save
+from tui.model.bounded import read_text
 from tui.model.problem import UsageError, unreadable
 from tui.model.settings import Settings, key_named, new_file, parse_settings
 
@@ -19,7 +20,7 @@ def read_settings(path: Path) -> Settings:
 def text_of(path: Path) -> str:
     """Return the text of the file, empty where there is none. Raises UsageError."""
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text(path)
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except (OSError, UnicodeDecodeError) as error:

@@ -16,6 +16,7 @@ from tui.cli.shared.progress import ProgressDisplay, follow, plan_of
 from tui.engine.process.control import NotRunning, request
 from tui.journal.alive import is_running
 from tui.journal.state import RunState
+from tui.model.bounded import read_file
 from tui.model.no_json import NO_JSON
 from tui.model.rundir import RECORD_FILE
 
@@ -68,7 +69,7 @@ def exit_code_of(state: RunState, run_dir: Path) -> int:
     if state.exit_code != 0:
         return 4 if state.exit_code is None else state.exit_code
     try:
-        head = _heads.decode((run_dir / RECORD_FILE).read_bytes())
+        head = _heads.decode(read_file(run_dir / RECORD_FILE))
     except (OSError, *NO_JSON):
         return 0
     return int(any(finding.severity == "error" for finding in head.findings))

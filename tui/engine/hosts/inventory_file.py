@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui.engine.user_files import save
+from tui.model.bounded import MOST_SMALL_BYTES, read_text
 from tui.model.problem import UsageError, unreadable
 
 if TYPE_CHECKING:
     from tui.model.inventory import Inventory
 
 
-def read_inventory(path: Path) -> Inventory | None:
-    """Return the inventory of a file, None when there is no file. Raises UsageError."""
+def read_inventory(path: Path, *, pipes: bool = False) -> Inventory | None:
+    """Return the inventory of a file, None when there is no file; `pipes`: a person named it. Raises UsageError."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, MOST_SMALL_BYTES, pipes=pipes)
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
@@ -40,7 +41,7 @@ def add_host(path: Path, name: str, entry: Mapping[str, object]) -> None:
     yaml = YAML()
     read_inventory(path)  # a broken file is told with its place, and left alone
     try:
-        data: Any = yaml.load(path.read_text(encoding="utf-8") if path.exists() else "") or {}
+        data: Any = yaml.load(read_text(path, MOST_SMALL_BYTES) if path.exists() else "") or {}
         if data.get("hosts") is None:
             data["hosts"] = {}
         data["hosts"][name] = {key: value for key, value in entry.items() if value}

@@ -145,7 +145,7 @@ def await_resumed(run_dir: Path, end: int) -> None:
     """
     deadline = time.monotonic() + ENGINE_UP_S
     tail = JournalTail(run_dir / JOURNAL_FILE, end, stamps=True)
-    while not any(isinstance(event, RunResumed) for event in tail.poll()):
+    while not any(isinstance(event, RunResumed) for event in tail):
         if time.monotonic() > deadline:
             raise BenchtuiError(f"the engine of {run_dir.name} did not come up; see {run_dir / LOG_FILE}")
         time.sleep(0.05)

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from tui.engine.profiles.shelf import SUFFIXES, ProfileFile, Shelf, head, read_text
+from tui.engine.profiles.shelf import SUFFIXES, ProfileFile, Shelf, head, profile_text
 from tui.metrics.registry import meaning
 from tui.model.paths import from_home
 from tui.model.problem import Problem, UsageError, did_you_mean
@@ -99,7 +99,7 @@ class Catalogue:
         file = own[0] if own else shelf.find(name)  # a broken file of the user's hides the preset of that tag
         if file is None:
             raise UsageError(f"unknown profile '{name}'{did_you_mean(name, shelf.tags)}; see benchtui profiles list")
-        loaded = _loaded(read_text(file.path), file.path, shelf, preset=file.preset)
+        loaded = _loaded(profile_text(file.path), file.path, shelf, preset=file.preset)
         if len(own) > 1:
             raise UsageError(_twice(own[1].path, own[0].path))
         return loaded
@@ -112,7 +112,7 @@ class Catalogue:
 
     def load_file(self, path: Path, *, preset: bool = False) -> LoadedProfile:
         """Return the profile of a file. Raises UsageError with every problem in it."""
-        return self.load_text(read_text(path), path, preset=preset)
+        return self.load_text(profile_text(path, pipes=True), path, preset=preset)
 
     def load_text(self, text: str, path: Path, *, preset: bool = False) -> LoadedProfile:
         """Return the profile of a text that may not be saved yet. Raises UsageError with every problem in it."""
@@ -148,7 +148,7 @@ def _entry(file: ProfileFile, shelf: Shelf) -> CatalogueEntry:
     if file.preset and (entry := _shipped(file, shelf)):
         return entry
     try:
-        text = read_text(file.path) if file.text is None else file.text
+        text = profile_text(file.path) if file.text is None else file.text
         profile, _ = _profile(text, file.path, shelf)
         _members(profile, text, file.path, shelf)
     except UsageError as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tui.engine.profiles.shelf import SUFFIXES
 from tui.engine.user_files import save, write_new
+from tui.model.bounded import read_text
 from tui.model.names import TAG_PATTERN
 from tui.model.problem import UsageError
 from tui.model.quantities import shown
@@ -32,7 +33,7 @@ def write_schema(user_dir: Path) -> Path:
     path = user_dir / SCHEMA_FILE
     text = schema_text("profile")
     with contextlib.suppress(OSError, UsageError):
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
+        if not path.exists() or read_text(path) != text:
             save(path, text)
     return path
 

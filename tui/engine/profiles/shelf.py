@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tui.model.bounded import read_text
 from tui.model.names import TAG_PATTERN
 from tui.model.paths import presets_dir
 from tui.model.problem import UsageError, unreadable
@@ -75,17 +76,17 @@ def _files_in(folder: Path, preset: bool) -> Iterator[ProfileFile]:
         yield ProfileFile(Path(path), preset, text, tag, base, os.path.relpath(path, folder).rpartition(".")[0])
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a profile's file. Raises UsageError."""
+def profile_text(path: Path, *, pipes: bool = False) -> str:
+    """Return the text of a profile's file; `pipes`: a person named it. Raises UsageError."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_text(path, encoding="utf-8-sig", pipes=pipes)
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(path, error) from error
 
 
 def _text_or_none(path: Path) -> str | None:
     try:
-        return read_text(path)
+        return profile_text(path)
     except UsageError:
         return None
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.model.address import HostAddress
+from tui.model.bounded import read_text
 from tui.model.plain import some
 from tui.remote.transport import HostError
 
@@ -101,7 +102,7 @@ def output_of(command: Sequence[str], environ: Mapping[str, str]) -> str | None:
 def text_of(path: Path) -> str:
     """Return a file's text; nothing when it cannot be read."""
     try:
-        return path.read_text(errors="replace")
+        return read_text(path, errors="replace")
     except OSError:
         return ""
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
+from tui.model.bounded import check_plain, read_file
 from tui.model.no_json import NO_JSON
 from tui.model.plan import FileSpec
 
@@ -94,8 +95,8 @@ class MadeFiles:
 
     def _read(self) -> dict[str, Files]:
         found: dict[str, Files] = {}
-        with suppress(OSError), self.path.open("rb") as lines:
-            for line in lines:
+        with suppress(OSError):
+            for line in read_file(self.path).splitlines():
                 with suppress(*NO_JSON):
                     _apply(found, _decoder.decode(line))
         return found
@@ -112,8 +113,9 @@ class MadeFiles:
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
-        descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o600)
         try:
+            check_plain(descriptor, self.path)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield descriptor
         finally:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from tui.model.bounded import read_text
 from tui.model.paths import presets_dir
 from tui.model.problem import Problem, UsageError, unreadable
 
@@ -35,7 +36,7 @@ def find_baselines(user_dir: Path | None, tags: Collection[str] | None = None) -
     problems: list[Problem] = []
     for path in _files(user_dir):
         try:
-            text = read_text(path)
+            text = baseline_text(path)
             if tags is None or any(tag in text for tag in tags):
                 found += _parsed(text, str(path))
         except UsageError as error:
@@ -43,10 +44,10 @@ def find_baselines(user_dir: Path | None, tags: Collection[str] | None = None) -
     return BaselineFiles(tuple(found), tuple(problems))
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a file. Raises UsageError."""
+def baseline_text(path: Path, *, pipes: bool = False) -> str:
+    """Return the text of a file; `pipes`: a person named it. Raises UsageError."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_text(path, encoding="utf-8-sig", pipes=pipes)
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(path, error) from error
 

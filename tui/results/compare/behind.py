@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from tui.journal.plan_file import load_plan
+from tui.model.bounded import read_file
 from tui.model.no_json import NO_JSON
 from tui.model.plain_data import PlainDecoder
 from tui.model.plan import Plan, Step
@@ -122,7 +123,7 @@ def _of_run(plan: Plan, run_dir: Path, said: str) -> Behind | None:
         other = load_plan(run_dir)
         pairs = {} if other.proves is not None else dict(_pairs(plan, other))
         if pairs:
-            steps = {step.index: step for step in _records.decode((run_dir / RECORD_FILE).read_bytes()).steps}
+            steps = {step.index: step for step in _records.decode(read_file(run_dir / RECORD_FILE)).steps}
             both = {index: steps[theirs] for index, theirs in pairs.items() if theirs in steps}
             courses = {index: _courses(step) for index, step in both.items()}
             return Behind("before", said, courses, {index: _rates(step) for index, step in both.items()})

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct, field
 
 from tui.journal.rundir import write_atomic
+from tui.model.bounded import MOST_SMALL_BYTES, read_file
 from tui.model.no_json import NO_JSON
 from tui.model.plain_data import PlainDecoder
 from tui.model.problem import NotComparableError, Problem
@@ -55,7 +56,7 @@ def looks_after(run_dir: Path) -> list[KeptLook]:
     """Return the looks that were kept with a run. Raises NotComparableError for what cannot be read."""
     path = run_dir / LOOKS_FILE
     try:
-        return _decoder.decode(path.read_bytes()).looks
+        return _decoder.decode(read_file(path, MOST_SMALL_BYTES)).looks
     except FileNotFoundError:
         return []
     except (OSError, *NO_JSON) as error:

@@ -14,6 +14,7 @@ from tui.journal.rundir import write_atomic
 from tui.metrics.buckets import label
 from tui.metrics.repeat import t_975
 from tui.metrics.units import Few
+from tui.model.bounded import read_file
 from tui.model.no_json import NO_JSON
 from tui.model.plain_data import PlainDecoder
 from tui.model.plan import Headline
@@ -106,7 +107,7 @@ class NoiseFloors:
     def read(cls, path: Path) -> NoiseFloors:
         """Read the file; without one nothing is known. Raises BenchtuiError when it cannot be read."""
         try:
-            data = _files.decode(path.read_bytes())
+            data = _files.decode(read_file(path))
         except FileNotFoundError:
             return cls(path)
         except (OSError, *NO_JSON) as error:

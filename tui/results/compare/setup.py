@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct, field
 
+from tui.model.bounded import read_file
 from tui.model.no_json import NO_JSON
 from tui.model.plain_data import MultiLine, PlainDecoder
 from tui.model.problem import UsageError
@@ -173,7 +174,7 @@ _heads = PlainDecoder(Head)
 def head_at(run_dir: Path) -> Head | None:
     """Return what the record in a run directory says; None when there is none, or it cannot be read."""
     with suppress(OSError, *NO_JSON):
-        return _heads.decode((run_dir / RECORD_FILE).read_bytes())
+        return _heads.decode(read_file(run_dir / RECORD_FILE))
     return None
 
 

@@ -13,7 +13,7 @@ from math import ceil
 from pathlib import Path
 
 from tui.journal.plan_file import load_plan
-from tui.journal.reader import CHUNK_BYTES, JournalEvent, JournalTail
+from tui.journal.reader import JournalEvent, JournalTail
 from tui.journal.state import RunState
 from tui.journal.views import DirectionView
 from tui.metrics.registry import MetricName, in_order
@@ -66,7 +66,7 @@ class Follower:
     def poll(self) -> list[Second | Event]:
         """Return what came since, in order; of a long journal a part at a time, see `more`."""
         found: list[Second | Event] = []
-        for event in self._tail.poll(CHUNK_BYTES):
+        for event in self._tail.poll():
             if isinstance(event, CLOSES):
                 found += self._seconds()
             self._take(event)

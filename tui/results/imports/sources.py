@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO
 
+from tui.model.bounded import open_plain
 from tui.model.problem import Problem, UsageError
 from tui.results.imports.packed import BLOCK, BROKEN, Reader, packed_as, sign_of, unpacked
 from tui.results.tar_stream import TarStream, is_plain
@@ -73,7 +74,7 @@ def read_source(path: Path, room: Room | None = None) -> Source:
     try:
         if path.is_dir():
             return Source(path, list(_texts(_of_directory(path, left_out), left_out, room)), True, left_out)
-        with path.open("rb") as file:
+        with open_plain(path, pipes=True) as file:
             if path.name.lower().endswith(ARCHIVES):
                 return Source(path, list(_of_archive(path, file, left_out, room)), is_tree=True, left_out=left_out)
             name, data = _content(path.name, str(path), partial(_blocks, file), room, plain=False)
@@ -87,7 +88,7 @@ def _blocks(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _of_file(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         yield from _blocks(file)
 
 

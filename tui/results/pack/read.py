@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from tui.metrics import units
+from tui.model.bounded import open_plain
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.results.pack.manifest import (
     MANIFEST_FILE,
@@ -44,7 +45,7 @@ def read_pack(file: Path, into: Path | None = None) -> Packed:
     """
     place = MANIFEST_FILE
     try:
-        with file.open("rb") as stored:
+        with open_plain(file, pipes=True) as stored:
             archive = TarStream(Inflated(stored))
             members = archive.members()
             packed, held = _head(archive, members)

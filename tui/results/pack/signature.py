@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from tui.model.bounded import MOST_SMALL_BYTES, read_file, read_text
 from tui.model.problem import BenchtuiError, Problem, UsageError
 
 NAMESPACE = "benchtui"
@@ -29,7 +30,7 @@ def sign(text: bytes, key: Path) -> bytes:
         signature = path.with_name(f"{path.name}.sig")
         if done.returncode or not signature.is_file():
             raise UsageError(Problem(f"cannot sign: {_reason(done, folder)}{_advice(done)}", file=str(key)))
-        return signature.read_bytes()
+        return read_file(signature, MOST_SMALL_BYTES)
 
 
 def _advice(done: subprocess.CompletedProcess[bytes]) -> str:
@@ -72,7 +73,7 @@ def fingerprint(text: bytes, signature: bytes) -> str:
 def _allowed_signers(signer: Path, folder: Path) -> Path:
     """Return a file of allowed signers: the one that was named, or one made of a public key."""
     try:
-        lines = signer.read_text(encoding="utf-8").splitlines()
+        lines = read_text(signer, MOST_SMALL_BYTES, pipes=True).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
         raise UsageError(Problem(f"cannot be read: {why}", file=str(signer))) from error

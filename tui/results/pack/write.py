@@ -15,6 +15,7 @@ from typing import IO
 import msgspec
 
 import tui
+from tui.model.bounded import open_plain
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import OF_THIS_MACHINE, RECORD_FILE, REPORT_FILE
 from tui.model.utc import format_utc
@@ -30,7 +31,10 @@ def pack(run_dir: Path, output: Path, key: Path | None = None, report: bytes | N
     Raises BenchtuiError.
     """
     check_free(output)
-    if not (run_dir / RECORD_FILE).is_file():
+    record = run_dir / RECORD_FILE
+    if record.is_symlink() or (record.exists() and not record.is_file()):
+        raise UsageError(Problem("is no plain file: a run that holds it cannot be packed", file=str(record)))
+    if not record.is_file():
         raise UsageError(f"{run_dir.name} has no {RECORD_FILE}: finish it first (benchtui runs recover)")
     try:
         files = list(_files_of(run_dir))
@@ -114,7 +118,7 @@ def put_in_place(temporary: Path, output: Path) -> None:
 
 
 def _data_of(run_dir: Path, file: PackedFile, report: bytes | None) -> IO[bytes]:
-    return io.BytesIO(report) if report is not None and file.path == REPORT_FILE else (run_dir / file.path).open("rb")
+    return io.BytesIO(report) if report is not None and file.path == REPORT_FILE else open_plain(run_dir / file.path)
 
 
 def _member(name: str, size: int) -> tarfile.TarInfo:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from tui.model.bounded import read_file
 from tui.model.no_json import NO_JSON
 from tui.model.plain_data import PlainDecoder
 from tui.model.rundir import PLAN_FILE
@@ -26,7 +27,7 @@ _decoder = PlainDecoder(_Head)
 def changed_of(run_dir: Path) -> dict[str, str]:
     """Return the changed parameters by name, those that are swept as ``swept``; empty without a plan to read."""
     try:
-        head = _decoder.decode((run_dir / PLAN_FILE).read_bytes())
+        head = _decoder.decode(read_file(run_dir / PLAN_FILE))
     except (OSError, *NO_JSON):
         return {}
     return {**head.profile.changed, **dict.fromkeys(head.axes, "swept")}

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tui.journal.writer import append_events
 from tui.model.event import FilesRemoved
 from tui.model.problem import UsageError
-from tui.results.store.build import write_record
+from tui.results.store.added import add_events
 from tui.results.store.summary import summarize
 
 
@@ -24,5 +23,4 @@ def keep_removed(run_dir: Path, removed: Mapping[str, tuple[Sequence[str], int]]
     there = {host: gone for host, gone in removed.items() if gone[0]}
     if there:
         events = [FilesRemoved(t=0.0, host=host, paths=list(gone[0]), bytes=gone[1]) for host, gone in there.items()]
-        append_events(run_dir, events)
-        write_record(run_dir)
+        add_events(run_dir, events)

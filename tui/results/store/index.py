@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from tui.journal.rundir import write_atomic
+from tui.model.bounded import read_file
 from tui.model.no_json import NO_JSON
 from tui.model.rundir import RECORD_FILE
 from tui.results.store.summary import RunSummary, summarize, unreadable
@@ -61,7 +62,7 @@ class Index:
         """Return what the file says; nothing when it cannot be read."""
         index = cls(file)
         with suppress(OSError, *NO_JSON):
-            found = _decoder.decode(file.read_bytes())
+            found = _decoder.decode(read_file(file))
             if found.format == FORMAT and all(each.checks < len(found.checks) for each in found.runs.values()):
                 index.runs, index._table = found.runs, found.checks
                 index._checks = {tuple(checks): place for place, checks in enumerate(found.checks)}

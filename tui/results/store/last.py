@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from tui.journal.alive import is_running
 from tui.journal.rundir import is_run_dir
+from tui.model.bounded import read_file
 from tui.model.no_json import NO_JSON
 from tui.model.problem import UsageError
 from tui.model.rundir import RECORD_FILE
@@ -53,7 +54,7 @@ def may_have_measured(run_dir: Path) -> bool:
     if is_running(run_dir):
         return True
     try:
-        steps = _decoder.decode((run_dir / RECORD_FILE).read_bytes()).steps
+        steps = _decoder.decode(read_file(run_dir / RECORD_FILE)).steps
     except (OSError, *NO_JSON):
         return True
     return any(each.measured_s is not None or each.headline is not None or _holds(each.metadata) for each in steps)

@@ -10,6 +10,7 @@ import msgspec
 from pydantic import ValidationError
 
 from tui.journal.alive import is_running
+from tui.model.bounded import read_file
 from tui.model.plain_data import PlainDecoder, is_plain_json
 from tui.model.problem import BenchtuiError, Problem
 from tui.model.record import Finding, RunRecord, parse_record
@@ -26,7 +27,7 @@ _judged_decoder = PlainDecoder(_Judged)
 def kept_findings(run_dir: Path) -> list[Finding] | None:
     """Return the findings in run.json, of which nothing else is made an object; None: it is not there, or no record."""
     try:
-        judged = _judged_decoder.decode((run_dir / RECORD_FILE).read_bytes())
+        judged = _judged_decoder.decode(read_file(run_dir / RECORD_FILE))
         return [Finding.model_validate(each) for each in judged.findings]
     except (OSError, ValueError):
         return None
@@ -41,7 +42,7 @@ def load_record(run_dir: Path) -> RunRecord:
     if is_running(run_dir):
         return record_so_far(run_dir)
     try:
-        text = path.read_bytes()
+        text = read_file(path)
     except FileNotFoundError:
         return record_so_far(run_dir)
     except OSError as error:
@@ -60,7 +61,7 @@ def record_json(run_dir: Path, record: RunRecord | None = None) -> str:
     A file with characters that are not printable is not repeated. Raises BenchtuiError.
     """
     with suppress(FileNotFoundError):
-        text = (run_dir / RECORD_FILE).read_bytes()
+        text = read_file(run_dir / RECORD_FILE)
         if is_plain_json(text):
             return text.decode()
     return (record or load_record(run_dir)).to_json()

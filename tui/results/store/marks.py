@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from tui.journal.rundir import write_atomic
+from tui.model.bounded import MOST_SMALL_BYTES, read_file
 from tui.model.no_json import NO_JSON
 from tui.model.plain_data import PlainDecoder
 from tui.model.problem import BenchtuiError, Problem, UsageError
@@ -42,8 +43,7 @@ _decoder = PlainDecoder(Marks)
 def read_marks(run_dir: Path) -> Marks:
     """Return what was said of a run; of a file that cannot be read, nothing."""
     try:
-        with open(f"{run_dir}/{MARKS_FILE}", "rb") as file:  # noqa: PTH123  (a list asks this of every run)
-            return _decoder.decode(file.read())
+        return _decoder.decode(read_file(f"{run_dir}/{MARKS_FILE}", MOST_SMALL_BYTES))  # a Path costs a list time
     except (OSError, *NO_JSON):
         return Marks()
 
@@ -54,15 +54,26 @@ def with_tags(record: RunRecord, marks: Marks) -> RunRecord:
 
 
 def change_marks(run_dir: Path, change: Callable[[Marks], object]) -> None:
-    """Change what is said of a run. Raises BenchtuiError when it cannot be written."""
+    """Change what is said of a run. Raises BenchtuiError when that cannot be read or written."""
     path = run_dir / MARKS_FILE
     try:
         with _in_turn(run_dir):
-            marks = read_marks(run_dir)
+            marks = _kept_marks(path)
             change(marks)
             write_atomic(path, msgspec.json.encode(marks) + b"\n")
     except OSError as error:
         raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
+
+
+def _kept_marks(path: Path) -> Marks:
+    """Return what was said of a run. Raises OSError, BenchtuiError for a file that would be lost when it is changed."""
+    try:
+        return _decoder.decode(read_file(path, MOST_SMALL_BYTES))
+    except FileNotFoundError:
+        return Marks()
+    except NO_JSON as error:
+        told = f"holds no marks ({error}): mend it, or remove it to begin anew"
+        raise BenchtuiError(Problem(told, file=str(path))) from error
 
 
 @contextmanager

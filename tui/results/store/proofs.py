@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from tui.journal.alive import is_running
 from tui.journal.plan_file import load_plan
 from tui.journal.rundir import is_run_dir
-from tui.journal.writer import append_events
 from tui.model.event import LimiterProved
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError, UsageError
@@ -17,7 +16,7 @@ from tui.model.proof import Question
 from tui.model.record import RunRecord
 from tui.results.findings.experiments import question_about
 from tui.results.findings.proof import judged
-from tui.results.store.build import write_record
+from tui.results.store.added import add_events
 from tui.results.store.load import load_record
 
 
@@ -49,8 +48,7 @@ def tell_proved(run_dir: Path, record: RunRecord) -> None:
         raise BenchtuiError("it goes on just now")
     if not is_whole(record) and told_by_another(about, proves.step, run_dir.name):
         return
-    append_events(about, [LimiterProved(t=0.0, result=judged(proves, record.steps, run_dir.name))])
-    write_record(about)
+    add_events(about, [LimiterProved(t=0.0, result=judged(proves, record.steps, run_dir.name))])
 
 
 def is_whole(record: RunRecord) -> bool:

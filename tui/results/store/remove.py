@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from tui.journal.alive import may_live_elsewhere
 from tui.metrics import units
+from tui.model.bounded import read_file
 from tui.model.no_json import NO_JSON
 from tui.model.plain import some
 from tui.model.plain_data import PlainDecoder
@@ -58,7 +59,7 @@ def still_on_hosts(run_dir: Path, recover: str = "", clean: str = "") -> str:
             f"which is collected by: {recover or f'benchtui runs recover {run_dir.name}'}"
         )
     try:
-        hosts = _hosts.decode((run_dir / RECORD_FILE).read_bytes()).hosts
+        hosts = _hosts.decode(read_file(run_dir / RECORD_FILE)).hosts
     except (OSError, *NO_JSON):
         return ""
     held = {host.name: host.files_left for host in hosts if host.files_left is not None and host.files_left.paths}

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from tui.model.bounded import read_text
 from tui.model.paths import Paths, from_home
 from tui.model.problem import Problem, UsageError
 
@@ -28,12 +29,14 @@ def shared_directories(
 
 def _in_file(path: Path) -> list[Path]:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_text(path).splitlines()
     except FileNotFoundError:
         return []
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
         raise UsageError(Problem(f"cannot be read: {why}", file=str(path))) from error
+    if any("\0" in line for line in lines):
+        raise UsageError(Problem("holds NUL bytes: no list of directories", file=str(path)))
     return [Path(line) for text in lines if (line := text.strip()) and not line.startswith("#")]
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from tui.journal.alive import is_running
 from tui.journal.rundir import is_run_dir, write_atomic
+from tui.model.bounded import MOST_SMALL_BYTES, read_file
 from tui.model.no_json import NO_JSON
 from tui.model.plain_data import PlainDecoder
 from tui.model.rundir import JOURNAL_FILE, PID_FILE, PLAN_FILE, RECORD_FILE, SUMMARY_FILE, begun_utc
@@ -152,16 +153,18 @@ def _derived(run_dir: Path, *, keep: bool) -> RunSummary | None:
         return _unfinished(run_dir, "running")
     try:
         stat = (run_dir / RECORD_FILE).stat()
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         if not is_run_dir(run_dir):
             return None
         return _unfinished(run_dir, "running" if is_starting(run_dir) else "interrupted")
+    except OSError as error:
+        return unreadable(run_dir, f"{RECORD_FILE} cannot be read: {error.strerror}")
     return _cached(run_dir, stat) or _from_record(run_dir, keep=keep)
 
 
 def _cached(run_dir: Path, stat: os.stat_result) -> RunSummary | None:
     try:
-        cached = _cached_decoder.decode((run_dir / SUMMARY_FILE).read_bytes())
+        cached = _cached_decoder.decode(read_file(run_dir / SUMMARY_FILE, MOST_SMALL_BYTES))
     except (OSError, *NO_JSON):
         return None
     fits = (cached.record_bytes, cached.record_mtime_ns, cached.format) == (stat.st_size, stat.st_mtime_ns, FORMAT)
@@ -171,10 +174,10 @@ def _cached(run_dir: Path, stat: os.stat_result) -> RunSummary | None:
 
 def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
     try:
-        head = _head_decoder.decode((run_dir / RECORD_FILE).read_bytes())
+        head = _head_decoder.decode(read_file(run_dir / RECORD_FILE))
     except (OSError, *NO_JSON) as error:
-        why = error.strerror or "" if isinstance(error, OSError) else f"{RECORD_FILE} is no run record: {error}"
-        return unreadable(run_dir, why)
+        why = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else f"is no run record: {error}"
+        return unreadable(run_dir, f"{RECORD_FILE} {why}")
     headline = head.headline or _HeadlineHead()
     summary = RunSummary(
         run_id=run_dir.name,
@@ -252,7 +255,7 @@ def _unfinished(run_dir: Path, state: SummaryState) -> RunSummary:
     utc = _utc_of_id(run_dir.name)
     summary = RunSummary(run_dir.name, utc, "", [], state)
     with suppress(OSError, *NO_JSON):
-        plan = parse_plan((run_dir / PLAN_FILE).read_bytes())
+        plan = parse_plan(read_file(run_dir / PLAN_FILE))
         summary.profile, summary.hosts = plan.profile.tag, [host.name for host in plan.hosts]
         summary.note, summary.tags, summary.target = plan.note or "", dict(plan.tags), plan.target or ""
         summary.notes = [plan.note] if plan.note else []

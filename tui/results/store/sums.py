@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
+from tui.model.bounded import open_plain
+
 BLOCK = 1 << 20
 
 
@@ -52,7 +54,7 @@ def is_inside(path: str) -> bool:
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file. Raises OSError."""
     digest = hashlib.sha256()
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         while block := file.read(BLOCK):
             digest.update(block)
     return digest.hexdigest()

@@ -9,6 +9,7 @@ from msgspec import Struct, field, json
 from tui.journal.alive import is_running
 from tui.journal.reader import events_backwards
 from tui.journal.rundir import is_run_dir
+from tui.model.bounded import read_file
 from tui.model.event import AFTERWORDS, RunEnded
 from tui.model.no_json import NO_JSON
 from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, PID_FILE, RECORD_FILE
@@ -48,7 +49,7 @@ def is_unfinished(run_dir: Path) -> bool:
 
 def _was_closed(run_dir: Path) -> bool:
     try:
-        found = _heads.decode((run_dir / RECORD_FILE).read_bytes()).provenance.journal
+        found = _heads.decode(read_file(run_dir / RECORD_FILE)).provenance.journal
     except (OSError, *NO_JSON):
         return False
     return found is not None and found.ended

@@ -12,6 +12,7 @@ from tui.journal.plan_file import load_plan
 from tui.journal.reader import read_events
 from tui.journal.search import plan_as_run
 from tui.journal.state import RunState
+from tui.model.bounded import read_file
 from tui.model.plain import printable
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError, UsageError
@@ -75,7 +76,7 @@ def _derive_again(run_dir: Path, found: Verified) -> None:
         plan = load_plan(run_dir)
         found.results, differs = raw_differences(run_dir, _as_run(run_dir, plan))
         derived = build_record(run_dir)
-        kept = _decoded((run_dir / RECORD_FILE).read_bytes())
+        kept = _decoded(read_file(run_dir / RECORD_FILE))
     except OSError as error:
         raise BenchtuiError(f"{run_dir.name}: {error.filename}: cannot be read: {error.strerror}") from error
     found.differs += differs
@@ -90,7 +91,7 @@ def _import_again(run_dir: Path, record: RunRecord, found: Verified) -> None:
         return
     try:
         found.results, derived = read_again(run_dir, record)
-        kept = _decoded((run_dir / RECORD_FILE).read_bytes())
+        kept = _decoded(read_file(run_dir / RECORD_FILE))
     except UsageError as error:
         found.differs += [f"cannot be imported again: {problem}" for problem in error.problems]
         return

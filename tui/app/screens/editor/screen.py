@@ -142,9 +142,9 @@ class EditorScreen(StepScreen):
 
     def read(self) -> str:
         """Return the text on disk. Raises UsageError."""
-        from tui.engine.profiles.shelf import read_text
+        from tui.engine.profiles.shelf import profile_text
 
-        return read_text(self.path)
+        return profile_text(self.path)
 
     def first_place(self, text: str) -> tuple[int, int]:
         """Return where one would begin to type: at the first line that is no comment."""

@@ -404,15 +404,6 @@ def messages(state: RunState, view: HostView | None) -> Sequence[LogLine]:
     ]
 
 
-def keep_note(run_dir: Path, text: str) -> None:
-    """Add a remark to a run that is over, and make its record again. Raises BenchtuiError."""
-    from tui.journal.writer import append_note
-    from tui.results.store.build import write_record
-
-    append_note(run_dir, text)
-    write_record(run_dir)
-
-
 def deliver(run_dir: Path, request: dict[str, str]) -> str:
     """Send a request to the engine; a note to a run that is over goes to its record. Returns what was refused."""
     from tui.engine.process.control import NotRunning
@@ -423,6 +414,8 @@ def deliver(run_dir: Path, request: dict[str, str]) -> str:
     except NotRunning:
         if request["verb"] != "note":
             raise
+        from tui.results.store.added import keep_note
+
         keep_note(run_dir, request["text"])
         return ""
     return "" if answer.get("ok") else str(answer.get("error", "the engine refused"))

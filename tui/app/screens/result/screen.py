@@ -21,7 +21,7 @@ from tui.app.dialogs.note import NoteDialog
 from tui.app.frame.base import StepScreen
 from tui.app.frame.chrome import KeyBar
 from tui.app.keys import actions
-from tui.app.screens.live.text import keep_note, plan_of
+from tui.app.screens.live.text import plan_of
 from tui.app.screens.result.matrix import matrix_of, moved
 from tui.app.screens.result.page import Page
 from tui.app.screens.result.tabs import beside, page_lines, shown_tab, tab_at, tab_line, tabs_of
@@ -351,6 +351,8 @@ class ResultScreen(StepScreen):
     async def keep(self, text: str) -> None:
         """Write a remark."""
         try:
+            from tui.results.store.added import keep_note
+
             await asyncio.to_thread(keep_note, self.run_dir, text)
         except BenchtuiError as error:
             self.notify(str(error), severity="error", markup=False)
@@ -430,13 +432,14 @@ def record_of(run_dir: Path) -> RunRecord:
     from pydantic import ValidationError
 
     from tui.journal.alive import is_running
+    from tui.model.bounded import read_file
     from tui.model.record import parse_record
     from tui.results.store.build import write_record
     from tui.results.store.load import record_so_far
 
     path = run_dir / "run.json"
     try:
-        return parse_record(path.read_bytes())
+        return parse_record(read_file(path))
     except FileNotFoundError:
         return record_so_far(run_dir) if is_running(run_dir) else write_record(run_dir)
     except ValidationError as error:
