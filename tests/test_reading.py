@@ -22,7 +22,7 @@ EXCEPTIONS = {
     "tui/remote/scripts.py": "of the package",
     "tui/app/keys/actions.py": "a page of the docs, by make",
     "tui/workloads/budget.py": "/proc",
-    "tui/engine/process/identity.py": "/proc; the lock of the engine, checked to be a file",
+    "tui/journal/identity.py": "/proc; the lock of the engine, checked to be a file",
     "tui/journal/alive.py": "/proc",
     "tui/remote/agentsock.py": "/proc",
     "tui/journal/writer.py": "to append, checked to be a file; a directory to be synced",
@@ -30,7 +30,7 @@ EXCEPTIONS = {
     "tui/engine/process/control.py": "a directory, by whose descriptor a socket is reached",
     "tui/engine/process/questions.py": "/dev/null",
     "tui/cli/main.py": "/dev/null; a descriptor that is closed",
-    "tui/cli/asking.py": "the terminal",
+    "tui/cli/shared/asking.py": "the terminal",
     "tui/results/store/marks.py": "a directory to be locked",
     "tui/journal/rundir.py": "a directory to be synced",
 }

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tui.cli.main import main
 from tui.cli.shared.common import load_fleet
 from tui.engine.profiles.catalogue import Catalogue
-from tui.engine.profiles.shelf import read_text
+from tui.engine.profiles.shelf import profile_text
 from tui.model.paths import presets_dir
 from tui.model.problem import UsageError
 from tui.workloads.fio.jobimport import import_job
@@ -43,7 +43,7 @@ def test_a_damaged_file_is_data_or_a_refusal_that_names_it(
             if original is INVENTORY:
                 load_fleet(argparse.Namespace(inventory=path, ssh_config=None)).all()
             elif original is JOB:
-                import_job(read_text(path), str(path), "my/job", {"N": "1"})
+                import_job(profile_text(path), str(path), "my/job", {"N": "1"})
             else:
                 Catalogue(Path("/nowhere")).load_file(path)
         except UsageError as error:

@@ -14,8 +14,8 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tests.untrusted.damage import KINDS, NO_FILE, place
-from tui.cli import progress
 from tui.cli.main import main, told
+from tui.cli.shared import progress
 
 DATA = Path(__file__).parents[1] / "data" / "runs"
 OWN, TWIN = "20261122T023003Z-demo-quick-1616", "20261122T033003Z-demo-quick-1617"
