@@ -25,6 +25,6 @@ def test_single_runs_without_a_noise_floor_are_never_different(name: str) -> Non
 @pytest.mark.parametrize("between", BETWEEN)
 @pytest.mark.parametrize("name", sources())
 def test_pairs_of_the_same_differ_in_one_of_twenty_at_most(name: str, between: float) -> None:
-    """The level of the method is 4 %: of 2000 pairs more than 5 % differ by chance once in 90 cases, of 200 once in 5."""
+    """At the level of 4 % more than 5 % differ by chance in one case of 90; of 200 pairs it would be one of 5."""
     head, _ = shares(sources()[name], 2000, seed=1, between=between)
     assert head <= 0.05
