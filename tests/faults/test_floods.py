@@ -94,7 +94,7 @@ def test_login_shell_that_floods_is_named(flood: str, home: Path, tmp_path: Path
 def test_telemetry_that_floods_is_told_once_and_the_load_goes_on(home: Path, tmp_path: Path, target: Path) -> None:
     lab = SshdLab(tmp_path / "lab", hosts=1)
     awk = lab.root / "awk"
-    awk.write_text('#!/bin/sh\ncase "$*" in *telemetry.awk*) exec yes ;; esac\nexec awk "$@"\n')  # others are read whole
+    awk.write_text('#!/bin/sh\ncase "$*" in *telemetry.awk*) exec yes ;; esac\nexec awk "$@"\n')  # the others end
     awk.chmod(0o755)
     host = lab.host("h1")
     host.options = [set_env(host.root, f"BENCHTUI_AWK={awk}")]
