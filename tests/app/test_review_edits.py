@@ -57,9 +57,9 @@ async def test_a_changed_field_shows_what_stood_there_before(home: Path) -> None
         assert not was.display
         await change(user, "runtime", "30s")
         await user.press("escape")
-        await user.sees("10s →")
+        await user.sees("was 10s")
         await user.press("d")
-        await user.sees(lambda: "10s →" not in user.text)
+        await user.sees(lambda: "was 10s" not in user.text)
 
 
 async def test_one_enter_that_came_early_starts_the_plan_once_it_has_been_seen(

@@ -74,6 +74,15 @@ def mixed(home: Path) -> RunMaker:
     return scenes.scene("plain", home, 12, SECONDS, MIX)
 
 
+def waiting(home: Path) -> RunMaker:
+    """All hosts but a frozen one have finished."""
+    maker = scenes.begun(home, 12, runtime_s=60)
+    frozen = maker.hosts[6]
+    maker.measure(50).measure(10, silent=[frozen])
+    maker.end_loads(*(host for host in maker.hosts if host != frozen))
+    return maker.measure(8, silent=maker.hosts)
+
+
 def limited(home: Path) -> RunMaker:
     """Clients without CPU, one of another kernel, with servers beside them."""
     maker = scenes.begun(home, 6, busy=test_live_judged.BUSY)
@@ -173,6 +182,7 @@ PICTURES = (
     Picture("live-stall", on(of("stall", 8))),
     Picture("live-lost", on(of("lost", 8))),
     Picture("live-troubled-64", on(of("troubled", 64))),
+    Picture("live-waiting", on(waiting)),
     Picture("live-mix", on(mixed)),
     Picture("live-limit", on(limited)),
     Picture("live-layout", on(laid_out)),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from msgspec import Struct
+from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -18,7 +19,9 @@ from textual.widgets import Input, Label, Static
 from tui.app.widgets.field import ChoiceInput, SecretInput, TextInput
 
 CHOOSE = "Left, Right or Space: another one"
-WAS = 9  # cells of a default beside what stands in its place
+WAS = 12  # cells of a default behind what stands in its place
+LABEL = 13  # cells before a field
+AROUND = 2  # blanks beside a text in a field, and beside the default
 Check = Callable[[str, str], str | None]
 """(field's name, text) -> what is wrong with it in one line, or None."""
 
@@ -44,11 +47,11 @@ class Field(Vertical):
         & > Horizontal { height: 1; }
         & .field-label { width: 13; height: 1; color: $dim; text-overflow: ellipsis; text-wrap: nowrap; }
         & TextInput { width: 1fr; }
-        & .field-was { display: none; width: auto; height: 1; color: $dim; }
+        & .field-was { display: none; width: auto; height: 1; padding: 0 1; color: $dim; background: $panel; }
         & .field-error { display: none; height: auto; color: $bad; padding-left: 2; }
         & .field-hint { display: none; height: auto; color: $dim; padding-left: 2; }
         &.-changed .field-label { color: $accent; }
-        &.-changed .field-was { display: block; }
+        &.-changed.-roomy .field-was { display: block; }
         &:focus-within .field-was { display: none; }
         &.-swept TextInput { color: $edge; }
         &.-wrong .field-label { color: $bad; }
@@ -58,19 +61,19 @@ class Field(Vertical):
     }
     """
 
-    def __init__(self, spec: FieldSpec, mark: str, arrow: str) -> None:
+    def __init__(self, spec: FieldSpec, mark: str, cut: str) -> None:
         super().__init__()
         self.spec = spec
         self.mark = mark
-        self.arrow = arrow
+        self.cut = cut
         self.error: str | None = None
 
     def compose(self) -> ComposeResult:
         """One line, and two that show up when needed."""
         with Horizontal():
             yield Label(self.label, classes="field-label", markup=False)
-            yield Label(self.was, classes="field-was", markup=False)
             yield self.make_input()
+            yield Label(self.was, classes="field-was", markup=False)
         yield Static(classes="field-error")
         yield Static(self.spec.hint + (f"; {CHOOSE}" if self.spec.choices else ""), classes="field-hint", markup=False)
 
@@ -88,12 +91,17 @@ class Field(Vertical):
 
     @property
     def was(self) -> str:
-        """What stands before a value that is not the default; empty where that is nothing, or secret."""
+        """The default, for a value that differs from it; empty where that is nothing, or secret."""
         default = self.spec.default
-        if not (self.arrow and default) or self.spec.masked:
+        if not (self.cut and default) or self.spec.masked:
             return ""
-        cut = "…" if self.arrow == "→" else "~"
-        return f"{default if len(default) <= WAS else default[: WAS - 1] + cut} {self.arrow}"
+        return f"was {default if len(default) <= WAS else default[: WAS - 1] + self.cut}"
+
+    @on(events.Resize)
+    def show_was(self) -> None:
+        """Show the default behind the value where it takes no room from it."""
+        room = self.size.width - LABEL - cell_len(self.value) - 2 * AROUND
+        self.set_class(0 < cell_len(self.was) <= room, "-roomy")
 
     @property
     def value(self) -> str:
@@ -105,6 +113,7 @@ class Field(Vertical):
         self.error = error
         self.show_wrong(error)
         self.set_class(self.value != self.spec.default, "-changed")
+        self.show_was()
 
     def show_wrong(self, said: str | None) -> None:
         """Say below the field what is wrong: with its text, or with what it leads to."""
@@ -126,16 +135,16 @@ class Form(VerticalScroll, can_focus=False):
     class Done(Message):
         """Enter was pressed in a field that is right."""
 
-    def __init__(self, check: Check, mark: str, arrow: str = "", id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, check: Check, mark: str, cut: str = "", id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.check = check
         self.mark = mark
-        self.arrow = arrow
+        self.cut = cut  # ends a default that is too long to be shown behind another value; empty: none is shown
         self.last = ""  # the field that had the focus last
 
     async def set_fields(self, specs: Iterable[FieldSpec]) -> None:
         """Show these fields instead of what was there."""
-        fields = [Field(spec, self.mark, self.arrow) for spec in specs]
+        fields = [Field(spec, self.mark, self.cut) for spec in specs]
         await self.remove_children()
         await self.mount_all(fields)
         for field in fields:

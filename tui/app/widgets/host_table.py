@@ -138,7 +138,7 @@ class HostTable(PickList["HostView"]):
     def _tail_columns(self, of: str) -> tuple[Column[HostView], ...]:
         return (
             self._latency_column(of, "mean", "mean", drop=11),
-            Column("trend", self._trend, least=8, most=64, drop=10, role="read"),
+            Column("trend", self._trend, least=8, most=64, right=True, drop=10, role="read"),
         )
 
     def _latency_column(self, of: str, name: str, title: str, drop: int) -> Column[HostView]:

@@ -14,7 +14,7 @@ from tui.metrics.units import clock
 from tui.text.line import LABEL, TEXT, Line, fit, rule
 
 SEVERITY_KEYS = {"info": LABEL, "warning": "warn", "error": "bad"}
-NOTHING_TOLD, ELSEWHERE = "no messages", "all is said above"
+NOTHING_TOLD, ELSEWHERE = "none", "all is said above"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +87,12 @@ class MessageLog(Lines, can_focus=True):
         end = len(self.messages) - self.scroll_back
         shown = self.messages[max(0, end - (height - 1)) : end]
         lines = [line for message in shown for line in self._lines(message, width)]
-        body = lines[max(0, len(lines) - (height - 1)) :] or [Line.of((self.empty, LABEL))]
+        body = lines[max(0, len(lines) - (height - 1)) :]
         return [rule("Messages", self._tail(end), width), *body][:height]
 
     def _tail(self, end: int) -> str:
         if not self.messages:
-            return ""
+            return self.empty
         position = f"{end} of " if self.scroll_back else ""
         return f"{position}{len(self.messages)}{'' if self.whole else ' · L all'}"
 

@@ -243,12 +243,12 @@ class LiveScreen(VersusScreen):
         return self.size.height - CHROME_LINES - strips - messages - facts - hosts - self.room_for_servers()
 
     def room_for_messages(self, count: int) -> int:
-        """Give the messages a line each under their heading, up to an eighth of the screen; return their height."""
+        """Give the messages a line each under their heading, up to an eighth of the screen. Return their height."""
         if self.has_class("-log"):
             self.log_pane.styles.height = "1fr"
         if self.has_class("-log") or not self.is_shown("messages"):
             return 0
-        height = min(count + 1, max(2, self.size.height // 8)) if count else 2
+        height = min(count + 1, max(2, self.size.height // 8))
         if self.log_pane.styles.height is None or self.log_pane.styles.height.value != height:
             self.log_pane.styles.height = height
         return height

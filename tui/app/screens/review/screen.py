@@ -69,8 +69,8 @@ class ReviewScreen(GuardedScreen):
 
     def compose_body(self) -> Iterable[Widget]:
         """Form and plan side by side, then warnings and the line that says what Enter does."""
-        arrow = "->" if self.shell.symbols.name == "ascii" else "→"
-        form = Form(self.check_field, self.shell.symbols.bad, arrow, id="review-form")
+        cut = "~" if self.shell.symbols.name == "ascii" else "…"
+        form = Form(self.check_field, self.shell.symbols.bad, cut, id="review-form")
         form.add_class("pane", update=False)
         form.border_title = "Parameters"
         plan = TextPane(id="review-plan")
