@@ -107,7 +107,7 @@ def fuzz(names: list[str], cases: int, seed: int, root: Path) -> dict[str, list[
             found[name] += batch(name, range(first, min(first + BATCH, cases)), seed, root)
         kinds = Counter(what.partition(":")[0] for _, what in found[name])
         counts = "".join(f"{kinds[kind]:>11}" for kind in ("traceback", "hang", "memory", "raw", "died"))
-        print(f"{name:<12}{cases:>7}{counts}{time.monotonic() - begin:>8.0f} s", flush=True)
+        print(f"{name:<15}{cases:>7}{counts}{time.monotonic() - begin:>8.0f} s", flush=True)
     return found
 
 
@@ -121,7 +121,7 @@ def main() -> int:
     args = parser.parse_args()
     root = Path(tempfile.mkdtemp(prefix="benchtui-fuzz-"))
     print(
-        f"seed {args.seed}\n{'file':<12}{'cases':>7}  traceback       hang     memory        raw       died", flush=True
+        f"seed {args.seed}\n{'file':<15}{'cases':>7}  traceback       hang     memory        raw       died", flush=True
     )
     found = fuzz(args.only or list(TARGETS), args.cases, args.seed, root)
     for name, wrong in found.items():

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.fuzz import packs
 from tui.cli.main import main
 from tui.model import hostspec
 from tui.model.address import HostAddress
@@ -166,5 +167,10 @@ TARGETS: dict[str, Target] = {
     "marks": Target(
         lambda: [b'{"starred":true,"title":"a title","tags":{"lab":"a"}}'], "m", _run_with("marks.json", *SHOWN)
     ),
+    "packed record": Target(packs.sample_of("run.json"), "r", packs.with_file("run.json")),
+    "packed journal": Target(packs.sample_of("journal.jsonl"), "j", packs.with_file("journal.jsonl")),
+    "packed plan": Target(packs.sample_of("plan.json"), "p", packs.with_file("plan.json")),
+    "manifest": Target(packs.sample_of("manifest.json"), "m", packs.with_file("manifest.json")),
+    "packed tar": Target(lambda: [packs.unsealed()], "t", packs.with_archive),
     "record": Target(_files("runs/plain/run.json"), "r", _run_with("run.json", *SHOWN)),
 }

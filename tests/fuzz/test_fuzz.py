@@ -11,7 +11,7 @@ from tests.fuzz.mutate import mutated
 from tests.fuzz.targets import TARGETS
 
 CASES = 4
-SLOW = {"journal": 2, "record": 2, "marks": 2}
+SLOW = dict.fromkeys(("journal", "record", "marks", "packed record", "packed journal", "packed plan"), 2)
 
 
 @pytest.mark.parametrize("name", TARGETS)

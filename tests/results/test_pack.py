@@ -241,6 +241,27 @@ def test_what_the_manifest_does_not_name_is_refused(packed: Path, tmp_path: Path
     assert list((tmp_path / "runs").iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE,
+     tarfile.GNUTYPE_SPARSE],
+)  # fmt: skip
+def test_what_the_manifest_names_must_be_a_plain_file(packed: Path, tmp_path: Path, kind: bytes) -> None:
+    members = members_of(packed)
+    place = next(n for n, (each, _) in enumerate(members) if each.name.endswith("plan.json"))
+    members[place] = (member(members[place][0].name, kind, "/etc/passwd"), b"")
+    with pytest.raises(BenchtuiError, match=r"plan\.json"):
+        unpack(archive_of(tmp_path / "x", members), tmp_path / "runs")
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_a_file_that_is_larger_than_the_manifest_says_is_refused(packed: Path, tmp_path: Path) -> None:
+    members = [(each, data + b"\0" * (each.name.endswith("plan.json") << 20)) for each, data in members_of(packed)]
+    with pytest.raises(BenchtuiError, match=r"plan\.json: has \d+ bytes, \d+ in the manifest"):
+        unpack(archive_of(tmp_path / "x", members), tmp_path / "runs")
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
 def replaced(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
     return lambda text: text.replace(old, new)
 

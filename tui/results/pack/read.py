@@ -52,8 +52,8 @@ def read_pack(file: Path, into: Path | None = None) -> Packed:
             waiting = {f"{packed.manifest.run_id}/{each.path}": each for each in packed.manifest.files}
             _check_room(packed.manifest, into)
             while held is not None:
+                place = held.name.partition("/")[2]
                 wanted = _wanted(held, waiting)
-                place = wanted.path
                 _take(archive, held, wanted, into)
                 held = next(members, None)
             if waiting:
