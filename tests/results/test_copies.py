@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.results.samples import DATA
-from tui.cli.shared.verbs import VERBS
 from tui.results.copies.run import Copy, copies_of
 from tui.results.store.load import load_record
 
@@ -50,7 +49,7 @@ def test_the_command_line_repeats_the_run(name: str) -> None:
     record = load_record(RUNS / name)
     words = shlex.split(copies(name)["command line"].text)
     parser = argparse.ArgumentParser()
-    importlib.import_module(VERBS["run"][0]).configure(parser)
+    importlib.import_module("tui.cli.run").configure(parser)
     args = parser.parse_args(words[2:])
     assert args.profile == record.profile.tag
     assert args.hosts == [",".join(host.name for host in record.hosts)]
