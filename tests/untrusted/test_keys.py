@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, note, settings
@@ -178,3 +179,28 @@ def test_a_criterion_that_cannot_be_read_is_an_outcome_of_its_own(
         assert "cannot be judged" in (home / name).read_text()
     assert main(["compare", TWIN, RUN, "--allow-undecided"]) == 3, "as one that was not measured"
     assert "cannot be judged" in capsys.readouterr().out
+
+
+# -- numbers
+
+
+HUGE = int("1" * 3000)
+
+
+@pytest.mark.parametrize("field", ["n", "min_ns", "max_ns", "p99"])
+def test_a_count_that_no_load_reaches_is_damage_in_a_journal(field: str) -> None:
+    latency: dict[str, Any] = {"n": 1, "min_ns": 1, "max_ns": 1, "mean_ns": 1.0, "stddev_ns": 0.0}
+    latency |= {"percentiles_ns": {"99": HUGE}} if field == "p99" else {field: HUGE}
+    read = {"ios": 1, "bytes": 1, "runtime_s": 1.0, "iops": 1.0, "bw_bytes_per_s": 1.0, "clat": latency}
+    result = {"type": "host_result", "t": 1.0, "host": "h", "step": 0, "dirs": {"read": read}}
+    with pytest.raises(Damaged):
+        parse_line(json.dumps(result).encode())
+
+
+def test_a_number_of_thousands_of_digits_in_a_record_is_shown(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = run_at(home, RUN, "plain") / "run.json"
+    document = json.loads(path.read_bytes())
+    next(iter(document["steps"][0]["results"]["aggregate"].values()))["clat"]["max_ns"] = HUGE
+    path.write_text(json.dumps(document))
+    assert main(["runs", "show", RUN]) == 0
+    assert "inf" in capsys.readouterr().out

@@ -5,7 +5,9 @@ Every `*_parts` function returns (number, unit) for tables with the unit in a co
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from math import inf
 
 UNKNOWN = "–"
 Parts = tuple[str, str]
@@ -33,6 +35,8 @@ def three_digits(value: float) -> str:
 def _scale(value: float, units: Sequence[str], factor: float) -> tuple[float, int]:
     """Return the value in the unit that keeps its rounded form below `factor`, and that unit's place."""
     place = 0
+    if abs(value) > sys.float_info.max:  # a whole number of hundreds of digits, of a file that was damaged
+        return inf if value > 0 else -inf, len(units) - 1
     while abs(value) >= factor - 0.5 and place < len(units) - 1:
         value /= factor
         place += 1

@@ -208,7 +208,7 @@ class DirectionSample(Struct, omit_defaults=True):
     lat_sum_ns: Count = 0
     lat_max_ns: Count = 0  # exact maximum since the start of the measurement
     lat: Buckets = field(default_factory=Buckets)
-    printed_ns: dict[PercentileName, int] = field(
+    printed_ns: dict[PercentileName, Count] = field(
         default_factory=dict
     )  # percentiles that the tool printed: never merged
 
@@ -245,12 +245,12 @@ class LatencyResult(Struct, omit_defaults=True):
     Of an import N may be unknown, 0, and the deviation too, nan.
     """
 
-    n: int
-    min_ns: int
-    max_ns: int
+    n: Count
+    min_ns: Count
+    max_ns: Count
     mean_ns: float
     stddev_ns: float
-    percentiles_ns: dict[PercentileName, int] = field(default_factory=dict)  # "99.5" -> ns
+    percentiles_ns: dict[PercentileName, Count] = field(default_factory=dict)  # "99.5" -> ns
     buckets: Buckets | None = None
 
 
@@ -260,13 +260,13 @@ class DirectionResult(Struct, omit_defaults=True):
     `rounded` names those of these that are known only as they were printed, with fewer digits than were counted.
     """
 
-    ios: int
-    bytes: int
+    ios: Count
+    bytes: Count
     runtime_s: float
     iops: float
     bw_bytes_per_s: float
-    short_ios: int = 0
-    drop_ios: int = 0
+    short_ios: Count = 0
+    drop_ios: Count = 0
     slat: LatencyResult | None = None
     clat: LatencyResult | None = None
     lat: LatencyResult | None = None
