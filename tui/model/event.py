@@ -208,9 +208,7 @@ class DirectionSample(Struct, omit_defaults=True):
     lat_sum_ns: Count = 0
     lat_max_ns: Count = 0  # exact maximum since the start of the measurement
     lat: Buckets = field(default_factory=Buckets)
-    printed_ns: dict[PercentileName, Count] = field(
-        default_factory=dict
-    )  # percentiles that the tool printed: never merged
+    printed_ns: dict[PercentileName, Count] = field(default_factory=dict)  # as the tool printed them: never merged
 
 
 class Sample(Event, tag="sample"):
