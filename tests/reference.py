@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import fields as fields_of
+
 from tests.reference_types import generator_types
 from tui.app.keys.actions import SCOPES, key_table
 from tui.app.keys.screens import BY_NAME
@@ -16,11 +18,13 @@ from tui.cli.shared.parsers import parser_with, verbs_of
 from tui.cli.shared.verbs import VERBS
 from tui.metrics.registry import DIRECTIONS, METRICS
 from tui.metrics.telemetry import TELEMETRY
-from tui.model.hostfacts import HOST_FACTS
+from tui.model.hostfacts import HOST_FACTS, HostFact
+from tui.model.hosttables import TABLES
 from tui.model.profile_schema import profile_file_schema
 from tui.model.record import run_json_schema
 from tui.model.schemas import KINDS, made, path_of
 from tui.model.settings import KEYS
+from tui.model.thresholds import THRESHOLDS
 from tui.remote.ssh_options import HONOURED, IGNORED, OPTIONS, REFUSED, TOLD, Option
 from tui.results.findings.catalogue import CHECKS
 
@@ -46,7 +50,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def commands() -> Iterator[str]:
     """Every verb with its arguments."""
     parser = parser_with(verb_module, VERBS)
-    yield "# Commands\n\nWithout a verb the screens open. Every verb has `--help`; `benchtui man` has all of it."
+    yield "# Commands\n\nWithout a verb, benchtui opens the app. Every verb has `--help`; `benchtui man` prints all."
     for name, below in verbs_of(parser).items():
         yield from verb(f"benchtui {name}", below, VERBS[name], 2)
 
@@ -85,19 +89,22 @@ def argument(action: argparse.Action) -> tuple[str, str]:
 
 def keys() -> Iterator[str]:
     """Every key of the screens."""
-    yield "# Keys\n\n`?` shows those of the screen that is open, with search; Ctrl+P finds a command by its name."
+    yield "# Keys\n\n`?` lists the keys of the current screen, with search; Ctrl+P finds a command by name."
     for scope in ("app", "list", *SCOPES):
         title = {"app": "Everywhere", "list": "Lists"}.get(scope) or BY_NAME[scope].title
         yield f"## {title}\n\n{key_table(scope)}"
 
 
 def findings() -> Iterator[str]:
-    """Every check of a run."""
-    yield "# Findings\n\nWhat is checked about every run; [how they are judged](../findings.md)."
+    """Every check of a run, and the thresholds that profiles may change."""
+    yield "# Findings\n\nEvery check of a run: what it means, its rule, what to do. [Act on a finding](../findings.md)."
     for check in CHECKS:
         when = "live and at the end" if check.live else "at the end"
         yield f"## {check.id}: {check.title}\n\n{check.means}"
-        yield f"* rule: {check.rule}\n* what to do: {check.advice}\n* {when}"
+        yield f"* rule: {check.rule}\n* what to do: {check.advice}\n* checked: {when}"
+    rows = [(f"`{name}`", each.what, f"{each.value:g}") for name, each in THRESHOLDS.items()]
+    yield "## Thresholds\n\nA profile changes them with `findings:`; [how](../findings.md#change-a-threshold)."
+    yield table(("name", "what it is", "default"), rows)
 
 
 def metrics() -> Iterator[str]:
@@ -107,7 +114,7 @@ def metrics() -> Iterator[str]:
     ways = [(f"`{d.name}`", d.counted, said(d.in_total), said(d.moves_data)) for d in DIRECTIONS.values()]
     yield "## Directions\n\n" + table(("direction", "counts", "in totals", "has a bandwidth"), ways)
     seen = [(f"`{m.family}.{m.field}`", m.title, m.unit, m.source) for m in TELEMETRY.values()]
-    yield "## Telemetry\n\nWhere there are several, the subject stands between: `nic.eth0.rx`.\n\n" + table(
+    yield "## Telemetry\n\nColumns with a subject have it in the middle: `nic.eth0.rx`.\n\n" + table(
         ("column", "what it is", "unit", "from"), seen
     )
 
@@ -118,17 +125,27 @@ def said(flag: bool) -> str:
 
 
 def facts() -> Iterator[str]:
-    """Every fact of a host."""
-    yield "# Facts of hosts\n\nWhat a check reads of each host; [how differences are told](../facts.md)."
+    """Every fact of a host, and the columns of those that are tables."""
+    yield "# Host facts\n\nEverything that is read from each host; [how to read it](../facts.md)."
     for name in dict.fromkeys(fact.section for fact in HOST_FACTS.values()):
-        rows = [(f"`{f.name}`", f.title, f.kind, f.differs, f.source) for f in HOST_FACTS.values() if f.section == name]
-        yield f"## {name[:1].upper()}{name[1:]}\n\n" + table(("fact", "title", "kind", "differing", "from"), rows)
+        rows = [fact_row(fact) for fact in HOST_FACTS.values() if fact.section == name]
+        yield f"## {name[:1].upper()}{name[1:]}\n\n" + table(("fact", "title", "kind", "if hosts differ", "from"), rows)
+    tables = [(f"`{name}`", ", ".join(each.name for each in fields_of(row))) for name, row in TABLES.items()]
+    yield "## Columns of tables\n\n" + table(("table", "columns"), tables)
+
+
+def fact_row(fact: HostFact) -> tuple[str, ...]:
+    """Return the row of a fact: what a missing one means, and how differences are judged, in words."""
+    title = f"{fact.title}; absent: {fact.absent}" if fact.absent else fact.title
+    differs = f"{fact.differs}, beyond {100 * fact.tolerance:g} %" if fact.tolerance else fact.differs
+    compared = f"{differs}: {', '.join(fact.columns)}" if fact.columns else differs
+    return f"`{fact.name}`", title, fact.kind, compared, fact.source
 
 
 def settings() -> Iterator[str]:
     """Every key of the user's settings."""
     rows = [(f"`{key.name}`", key.help, key.allowed, key.variable) for key in KEYS]
-    yield "# Settings\n\n[How they are changed](../settings.md)."
+    yield "# Settings\n\n[How to change them](../settings.md)."
     yield table(("key", "what it does", "allowed", "environment"), rows)
 
 
@@ -183,7 +200,7 @@ FATES = {
 
 def ssh_config() -> Iterator[str]:
     """Every option of ssh_config(5)."""
-    yield "# Options of ssh_config\n\nEach option of ssh_config(5); [how hosts are reached](../hosts.md)."
+    yield "# ssh_config options\n\nEvery option of ssh_config(5); [how to log in to hosts](../ssh.md)."
     yield (
         "The first value of an option wins, as in ssh. An option that OpenSSH does not have is an error, unless "
         "`IgnoreUnknown` names it."
