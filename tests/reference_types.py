@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tui.model import event, plan, problem, tool
 from tui.model.tool import InProfile
+from tui.testing.mistakes import CODES
 from tui.workloads import base, mpi, reading
 
 SHOWN: Sequence[type] = (
@@ -26,13 +27,12 @@ Table = Callable[[Sequence[str], Iterator[Sequence[object]]], str]
 
 def generator_types(table: Table) -> Iterator[str]:
     """Yield the parts of the page."""
-    yield "# Types of load generators"
+    yield "# Load generator types"
     yield (
         "What each method of a load generator returns, and the type of every field; "
-        "[how to write one](../load-generators.md). What a plug-in returns is held to these types where it enters. "
+        "[how to write one](../load-generators.md). benchtui checks what a plug-in returns against these types. "
         "`Count` is an int from 0 to below 2^62, `BucketIndex` an int from 0 to below 1856, `MultiLine` a str "
-        "that may hold line breaks, and `LogLine` is "
-        "`tuple[Severity, str]`."
+        "that may contain line breaks, and `LogLine` is `tuple[Severity, str]`."
     )
     yield "## Methods and attributes"
     for kind in ASKED:
@@ -43,6 +43,8 @@ def generator_types(table: Table) -> Iterator[str]:
         yield f"### {kind.__name__}"
         yield first_paragraph(kind)
         yield table(("field", "type", "default", "meaning"), iter(list(fields(kind))))
+    yield "## Mistakes that the test kit finds"
+    yield table(("code", "mistake"), iter([(f"`{code}`", about) for code, about in CODES.items()]))
 
 
 def first_paragraph(kind: type) -> str:

@@ -94,11 +94,6 @@ def test_sound_output_gives_plan_samples_and_record(tmp_path: Path) -> None:
     assert sum(sample.dirs["write"].ios for sample in found.read["a"].samples) == writes
 
 
-def test_the_page_names_every_mistake() -> None:
-    text = (PACKAGE.parents[2] / "docs" / "load-generators.md").read_text()
-    assert all(f"| `{code}` | {about} |" in text for code, about in CODES.items())
-
-
 def test_the_kit_needs_no_test_framework(tmp_path: Path) -> None:
     code = "import sys, tui.testing; print('pytest' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
