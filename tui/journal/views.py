@@ -75,7 +75,7 @@ class SeriesSet:
     def add(self, t0: float, t1: float, sample: DirectionSample, parts: Parts | None = None) -> None:
         """Spread one interval over its seconds; `parts`: these, where they are known."""
         parts = parts_of(t0, t1) if parts is None else parts
-        lat_n = sum(sample.lat.n)
+        lat_n = sample.timed
         self.ios.put(parts, sample.ios)
         self.bytes.put(parts, sample.bytes)
         self.covered.put(parts, t1 - t0)
@@ -187,7 +187,7 @@ class DirectionView(ABC):
 
     def _interval_mean(self) -> float | None:
         current = [each.sample for each in self.waits()]
-        count = sum(sum(sample.lat.n) for sample in current)
+        count = sum(sample.timed for sample in current)
         return sum(sample.lat_sum_ns for sample in current) / count if count else None
 
     @property
@@ -293,7 +293,7 @@ class Leaf(DirectionView):
 
     def restart(self) -> None:
         """Forget the totals: what came before was not measured."""
-        self.ios = self.bytes = self.lat_sum_ns = 0
+        self.ios = self.bytes = self.lat_sum_ns = self.timed = 0
         self.so_far_max = None
         self.runtime_s = 0.0
         self._joint.take_back(self._histogram)
@@ -338,6 +338,7 @@ class Leaf(DirectionView):
         self.ios += sample.ios
         self.bytes += sample.bytes
         self.lat_sum_ns += sample.lat_sum_ns
+        self.timed += sample.timed
         if self._keeps_latencies:
             self._histogram.add(sample.lat, packed)
             self._joint.add(sample.lat, packed)
@@ -369,8 +370,7 @@ class Leaf(DirectionView):
         return None if series.first_t is None or series.last_t is None else whole_seconds(series.first_t, series.last_t)
 
     def _so_far_mean(self) -> float | None:
-        count = self.so_far.total
-        return self.lat_sum_ns / count if count else None
+        return self.lat_sum_ns / self.timed if self.timed else None
 
 
 class Group(DirectionView):
@@ -464,5 +464,6 @@ class Group(DirectionView):
         return min(start for start, _ in known), min(settled)
 
     def _so_far_mean(self) -> float | None:
-        count = self.so_far.total
-        return sum(leaf.lat_sum_ns for leaf in self.joint or self.leaves) / count if count else None
+        leaves = self.joint or self.leaves
+        count = sum(leaf.timed for leaf in leaves)
+        return sum(leaf.lat_sum_ns for leaf in leaves) / count if count else None

@@ -6,20 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from tui.metrics.buckets import label
-from tui.metrics.histogram import Histogram, combine_directions
+from tui.metrics.histogram import Counted, Histogram, combine_directions
 from tui.metrics.registry import BOTH, MIXED, direction
 from tui.metrics.units import TAIL_SAMPLES, Few
 from tui.model.event import DirectionResult
 from tui.model.plan import Headline
 
-OPERATIONS_AS = "read"  # where a load generator counts operations on files, such as creates
-
-
-class _Counts(Protocol):
-    @property
-    def idx(self) -> list[int]: ...
-    @property
-    def n(self) -> list[int]: ...
+OPERATIONS_AS = "read"  # where a load generator without a direction for an operation on files counts it
 
 
 class Latency(Protocol):
@@ -38,7 +31,9 @@ class Latency(Protocol):
     @property
     def percentiles_ns(self) -> dict[str, int]: ...  # noqa: D102
     @property
-    def buckets(self) -> _Counts | None: ...  # noqa: D102
+    def buckets(self) -> Counted | None: ...  # noqa: D102
+    @property
+    def bucket_width(self) -> float | None: ...  # noqa: D102
 
 
 class Result(Protocol):
@@ -91,8 +86,8 @@ def percentile_of(latency: Latency, percentile: float) -> int | None:
     known = latency.max_ns if percentile >= 100 else latency.percentiles_ns.get(label(percentile))
     if known is not None or latency.buckets is None:
         return known
-    counts = dict(zip(latency.buckets.idx, latency.buckets.n, strict=True))
-    return Histogram(counts).percentiles((percentile,), at_most=latency.max_ns).get(label(percentile))
+    counted = Histogram.from_buckets(latency.buckets)
+    return counted.percentiles((percentile,), at_most=latency.max_ns).get(label(percentile))
 
 
 def headline_behind(headline: Headline, dirs: Mapping[str, Result], kind: str) -> int | None:
@@ -124,7 +119,9 @@ def value_of(headline: Headline, dirs: Mapping[str, Result], kind: str) -> float
 def found_in(headline: Headline, dirs: Iterable[str]) -> str:
     """Return the direction that a headline is found in."""
     names = list(dirs)
-    wanted = OPERATIONS_AS if headline.metric == "ops" else headline.direction
+    wanted = headline.direction
+    if headline.metric == "ops" and wanted not in names:
+        wanted = OPERATIONS_AS
     if wanted == MIXED and BOTH in names:
         return BOTH
     if wanted == MIXED and MIXED not in names:

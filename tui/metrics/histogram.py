@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, compress, repeat
 from math import sqrt
 from operator import sub
+from typing import Protocol
 
 from tui.metrics.buckets import (
     KEYS,
@@ -71,16 +72,28 @@ def _little(counts: array[int]) -> array[int]:
     return counts
 
 
+class Counted(Protocol):
+    """Buckets, of the journal or of a record."""
+
+    @property
+    def idx(self) -> list[int]: ...
+    @property
+    def n(self) -> list[int]: ...
+    @property
+    def upper_ns(self) -> list[int] | None: ...
+
+
 class Histogram:
     """A sparse histogram that can grow: counts by bucket index.
 
     What comes packed waits in one number until somebody looks.
     """
 
-    __slots__ = ("_held", "_waiting")
+    __slots__ = ("_held", "_upper", "_waiting")
 
-    def __init__(self, counts: Mapping[int, int] | None = None) -> None:
+    def __init__(self, counts: Mapping[int, int] | None = None, upper: Mapping[int, int] | None = None) -> None:
         self._held: dict[int, int] = dict(counts) if counts else {}
+        self._upper: dict[int, int] = dict(upper) if upper else {}  # edges in ns by index: of tools with own buckets
         self._waiting = 0
 
     @property
@@ -93,9 +106,9 @@ class Histogram:
         return self._held
 
     @classmethod
-    def from_buckets(cls, buckets: Buckets) -> Histogram:
-        """Return the histogram that journal buckets hold."""
-        return cls(dict(zip(buckets.idx, buckets.n, strict=True)))
+    def from_buckets(cls, buckets: Counted) -> Histogram:
+        """Return the histogram that buckets of the journal or of a record hold."""
+        return cls(dict(zip(buckets.idx, buckets.n, strict=True)), _edges(buckets))
 
     @classmethod
     def from_bins(cls, bins: Mapping[int, int]) -> Histogram:
@@ -122,12 +135,20 @@ class Histogram:
         counts = self._held
         for index, count in zip(buckets.idx, buckets.n, strict=True):
             counts[index] = counts.get(index, 0) + count
+        if buckets.upper_ns:
+            self._widen(_edges(buckets))
+
+    def _widen(self, edges: Mapping[int, int]) -> None:
+        """Take the edges of other buckets; where two tools differ the larger one bounds both."""
+        for index, edge in edges.items():
+            self._upper[index] = max(edge, self._upper.get(index, 0))
 
     def merge(self, other: Histogram) -> None:
         """Add the counts of another histogram. Exact: nothing is binned again."""
         counts = self._counts
         for index, count in other._counts.items():
             counts[index] = counts.get(index, 0) + count
+        self._widen(other._upper)
 
     def take_back(self, other: Histogram) -> None:
         """Subtract the counts of a histogram that were added before."""
@@ -140,11 +161,12 @@ class Histogram:
 
     def copy(self) -> Histogram:
         """Return an independent copy."""
-        return Histogram(self._counts)
+        return Histogram(self._counts, self._upper)
 
     def clear(self) -> None:
         """Forget all counts."""
         self._held.clear()
+        self._upper.clear()
         self._waiting = 0
 
     @property
@@ -156,7 +178,8 @@ class Histogram:
     def buckets(self) -> Buckets:
         """The counts for the journal: indices ascending, no zeros."""
         indices = sorted(index for index, count in self._counts.items() if count)
-        return Buckets(idx=indices, n=[self._counts[index] for index in indices])
+        upper = [self._upper.get(index) or index_to_value(index) for index in indices] if self._upper else []
+        return Buckets(idx=indices, n=[self._counts[index] for index in indices], upper_ns=upper)
 
     def items(self) -> Iterator[tuple[int, int]]:
         """Yield (index, count) by ascending index."""
@@ -187,6 +210,10 @@ class Histogram:
         return f"Histogram(total={self.total}, buckets={len(self._counts)})"
 
 
+def _edges(buckets: Counted) -> dict[int, int]:
+    return dict(zip(buckets.idx, buckets.upper_ns, strict=True)) if buckets.upper_ns else {}
+
+
 def percentiles_of(
     buckets: Buckets, wanted: Sequence[float] = PERCENTILES, at_most: int | None = None
 ) -> dict[str, int]:
@@ -195,7 +222,8 @@ def percentiles_of(
     if not reached or not reached[-1]:
         return {}
     places = [bisect_left(reached, rank(each, reached[-1])) for each in wanted]
-    values = [index_to_value(buckets.idx[min(place, len(reached) - 1)]) for place in places]
+    last, upper = len(reached) - 1, buckets.upper_ns
+    values = [upper[min(at, last)] if upper else index_to_value(buckets.idx[min(at, last)]) for at in places]
     return {label(each): min(value, at_most or value) for each, value in zip(wanted, values, strict=True)}
 
 
@@ -265,14 +293,22 @@ def combine(parts: Sequence[LatencyResult]) -> LatencyResult:
         stddev_ns=stddev,
         percentiles_ns=histogram.percentiles(wanted, max_ns) if histogram is not None else {},
         buckets=buckets,
+        bucket_width=max((part.bucket_width for part in filled if part.bucket_width is not None), default=None),
     )
 
 
-def _moments(parts: Sequence[LatencyResult]) -> tuple[float, float]:
-    """Return mean and sample standard deviation of the union (fio stat.c, sum_stat, in its closed form)."""
+def _moments(parts: Sequence[LatencyResult]) -> tuple[float, float | None]:
+    """Return mean and sample standard deviation of the union (fio stat.c, sum_stat, in its closed form).
+
+    The deviation is None where that of a part is not known.
+    """
     total = sum(part.n for part in parts)
     mean = sum(part.n * part.mean_ns for part in parts) / total
-    squares = sum((part.n - 1) * part.stddev_ns**2 + part.n * (part.mean_ns - mean) ** 2 for part in parts)
+    own = [part.stddev_ns for part in parts if part.stddev_ns is not None]
+    if len(own) < len(parts):
+        return mean, None
+    pairs = zip(parts, own, strict=True)
+    squares = sum((part.n - 1) * stddev**2 + part.n * (part.mean_ns - mean) ** 2 for part, stddev in pairs)
     return mean, sqrt(squares / (total - 1)) if total > 1 else 0.0
 
 

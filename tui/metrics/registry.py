@@ -13,7 +13,11 @@ from tui.metrics.units import Parts
 T = TypeVar("T", float, tuple[float, int])
 MetricName = Literal["iops", "bandwidth", "latency", "ops"]
 UnitName = Literal["iops", "bytes_per_s", "ns", "ops_per_s"]
-OPERATIONS = {"create": "creates", "stat": "stats", "read": "reads", "remove": "removals"}
+OPERATIONS = {
+    "create": "creates", "stat": "stats", "read": "reads", "remove": "removals",
+    "mkdirs": "directories made", "rmdirs": "directories removed", "rmfiles": "files removed",
+    "write-files": "files written", "read-files": "files read",
+}  # fmt: skip
 MIXED = "mixed"
 BOTH = "both"
 
@@ -43,6 +47,14 @@ DIRECTIONS = {
         Direction(MIXED),
         # reads and writes once more, of a tool with one histogram for both: its latencies count, its I/Os are theirs
         Direction(BOTH, in_total=False),
+        # operations on files and directories, by their own names
+        Direction("mkdirs", "dirs/s", moves_data=False, latency="lat"),
+        Direction("stat", "files/s", moves_data=False, latency="lat"),
+        Direction("rmfiles", "files/s", moves_data=False, latency="lat"),
+        Direction("rmdirs", "dirs/s", moves_data=False, latency="lat"),
+        # whole files, open to close, beside the I/Os on them
+        Direction("write-files", "files/s", in_total=False, moves_data=False, latency="lat"),
+        Direction("read-files", "files/s", in_total=False, moves_data=False, latency="lat"),
     )
 }
 """All directions, in the order in which they are shown."""

@@ -22,30 +22,24 @@ from tui.model.search import Offer, Point
 
 PhaseName = Literal["connect", "preflight", "pause", "layout", "barrier", "measure", "collect", "cleanup"]
 HostStateName = Literal[
-    "waiting",
-    "connecting",
-    "connected",
-    "checking",
-    "ready",
-    "layout",
-    "armed",
-    "running",
-    "collecting",
-    "done",
-    "failed",
-    "lost",
-]
+    "waiting", "connecting", "connected", "checking", "ready", "layout", "armed", "running", "collecting", "done",
+    "failed", "lost",
+]  # fmt: skip
 RunStateName = Literal["complete", "partial", "aborted", "failed"]
 Severity = Literal["info", "warning", "error"]
 BucketIndex = Annotated[int, msgspec.Meta(ge=0, lt=29 * 64)]  # fio.h, FIO_IO_U_PLAT_NR
 Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]  # changed bytes may have left it JSON; nothing counts so far
 
 
-class Buckets(Struct, frozen=True):
-    """A sparse histogram: bucket indices of fio's scheme, ascending, and their counts."""
+class Buckets(Struct, frozen=True, omit_defaults=True):
+    """A sparse histogram: bucket indices of fio's scheme, ascending, and their counts.
+
+    `upper_ns`: of a tool with wider buckets, the upper edge of each, which lies in that index; percentiles are edges.
+    """
 
     idx: list[BucketIndex] = field(default_factory=list)
     n: list[Count] = field(default_factory=list)
+    upper_ns: list[Count] = field(default_factory=list)
 
 
 class Event(Struct, tag_field="type", kw_only=True, omit_defaults=True):
@@ -201,14 +195,19 @@ class TaskEnded(Event, tag="task_ended"):
 
 
 class DirectionSample(Struct, omit_defaults=True):
-    """What one direction did in one interval of one host."""
+    """What one direction did in one interval of one host. Of a tool that prints means alone, `lat` is empty."""
 
     ios: Count
     bytes: Count
-    lat_sum_ns: Count = 0
+    lat_sum_ns: Count = 0  # of a mean without a histogram: the mean times `ios`
     lat_max_ns: Count = 0  # exact maximum since the start of the measurement
     lat: Buckets = field(default_factory=Buckets)
     printed_ns: dict[PercentileName, Count] = field(default_factory=dict)  # as the tool printed them: never merged
+
+    @property
+    def timed(self) -> int:
+        """How many I/Os `lat_sum_ns` is the sum of."""
+        return sum(self.lat.n) or (self.ios if self.lat_sum_ns else 0)
 
 
 class Sample(Event, tag="sample"):
@@ -240,16 +239,18 @@ class Sample(Event, tag="sample"):
 class LatencyResult(Struct, omit_defaults=True):
     """One latency kind of one direction: exact N, min, max, mean, stddev; percentiles by fio's rule.
 
-    Of an import N may be unknown, 0, and the deviation too, nan.
+    N may be unknown, 0 (imports), and the deviation: None, or nan. `bucket_width`: percentiles are upper edges of the
+    tool's own buckets, at most this share above the true value; None: fio's scheme, 0.78 % to either side.
     """
 
     n: Count
     min_ns: Count
     max_ns: Count
     mean_ns: float
-    stddev_ns: float
+    stddev_ns: float | None
     percentiles_ns: dict[PercentileName, Count] = field(default_factory=dict)  # "99.5" -> ns
     buckets: Buckets | None = None
+    bucket_width: float | None = None
 
 
 class DirectionResult(Struct, omit_defaults=True):

@@ -91,9 +91,10 @@ class HeadlineSpec(Strict):
     metric: Literal["iops", "bandwidth", "latency", "ops"] = Field(
         description="What is measured; ops: operations on files, such as creates"
     )
-    direction: Literal["read", "write", "trim", "sync", "mixed", "both", "create", "stat", "remove"] = Field(
-        description="Of which direction; with ops: of which operation"
-    )
+    direction: Literal[
+        "read", "write", "trim", "sync", "mixed", "both", "create", "stat", "remove",
+        "mkdirs", "rmfiles", "rmdirs", "write-files", "read-files",
+    ] = Field(description="Of which direction; with ops: of which operation")  # fmt: skip
     percentile: float | None = Field(None, ge=0, le=100, description="For latency: which percentile; absent: the mean")
 
 

@@ -47,11 +47,17 @@ class HistogramRecord(Part):
     unit: Literal["ns"] = Field("ns", description="unit of the values that the buckets stand for")
     idx: list[int] = Field(description="indices of the buckets that are not empty, ascending")
     n: list[int] = Field(description="count of each of these buckets, same order")
+    upper_ns: list[int] | None = Field(
+        None,
+        description="upper edge of each, same order, of a tool with wider buckets of its own; null: of the scheme",
+    )
 
     @model_validator(mode="after")
     def _same_length(self) -> HistogramRecord:
         if len(self.idx) != len(self.n):
             raise ValueError(f"idx has {len(self.idx)} entries, n has {len(self.n)}")
+        if self.upper_ns is not None and len(self.upper_ns) != len(self.n):
+            raise ValueError(f"upper_ns has {len(self.upper_ns)} entries, n has {len(self.n)}")
         return self
 
 
@@ -75,6 +81,11 @@ class LatencyRecord(Part):
         description="I/Os slower than each percentile; of fewer than 10 it is chance, and printed as n<10",
     )
     histogram: HistogramRecord | None = Field(None, description="the buckets that the percentiles come from")
+    bucket_width: float | None = Field(
+        None,
+        description="percentiles are upper edges of the tool's own buckets, at most this share above the true value; "
+        "null: buckets of the scheme, 0.0078 to either side",
+    )
 
     @property
     def buckets(self) -> HistogramRecord | None:

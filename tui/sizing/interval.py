@@ -124,9 +124,9 @@ def _behind(whole: Buckets, counts: Sequence[int], tail: float) -> float:
     return float(index_to_value(whole.idx[min(bisect_left(counts, max(place, 1.0)), len(counts) - 1)]))
 
 
-def mean_told(mean: float, deviation: float, total: int, seconds: Sequence[Buckets]) -> Told | None:
-    """Return a mean latency with its interval; None without I/Os."""
-    if not total or mean <= 0:
+def mean_told(mean: float, deviation: float | None, total: int, seconds: Sequence[Buckets]) -> Told | None:
+    """Return a mean latency with its interval; None without I/Os, or where nobody knows how far they lie apart."""
+    if not total or mean <= 0 or deviation is None:
         return None
     error, quantile = deviation / sqrt(total) / mean * UNKNOWN, Z_975
     ios = [sum(each.n) for each in seconds]

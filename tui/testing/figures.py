@@ -117,7 +117,7 @@ def _result(result: HostResult, step: Step, where: str) -> Iterator[Mistake]:
 def _latency(latency: LatencyResult | None, part: DirectionResult, at: str) -> Iterator[Mistake]:
     if latency is not None and latency.n > part.ios * (1 + TORN) + 1:
         yield Mistake("histogram-count", f"{at}: n is {latency.n}, ios is {part.ios}")
-    if latency is not None and latency.buckets is not None and latency.buckets.idx:
+    if latency is not None and latency.buckets is not None and latency.buckets.idx and latency.bucket_width is None:
         yield from _sum(latency.buckets, round(latency.mean_ns * latency.n), at)
 
 

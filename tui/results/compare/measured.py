@@ -77,7 +77,7 @@ class Point(Struct, frozen=True):
         for attempt in self.attempts:
             latency = attempt.latency(Headline("latency", name))
             if latency is not None and latency.buckets is not None:
-                found.merge(Histogram(dict(zip(latency.buckets.idx, latency.buckets.n, strict=True))))
+                found.merge(Histogram.from_buckets(latency.buckets))
         return found
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tui.metrics.buckets import label
-from tui.metrics.figures import OPERATIONS_AS, over_hosts, value_of
+from tui.metrics.figures import found_in, over_hosts, value_of
 from tui.model.plan import Plan, Step
 from tui.results.matrix.plan_sums import is_matrix
 from tui.results.matrix.progress import MatrixProgress, live_state, matrix_progress
@@ -87,7 +87,7 @@ def rate_now(plan: Plan, state: RunState, step: Step) -> float | None:
     if headline is None or not state.current.is_of("measure", step.index):
         return None
     views = state.cluster
-    view = views.get(OPERATIONS_AS if headline.metric == "ops" else headline.direction) or state.total
+    view = views.get(found_in(headline, views)) or state.total
     if headline.metric == "latency" and headline.percentile is not None:
         return view.interval_percentiles.get(label(headline.percentile))
     return view.now(headline.metric)

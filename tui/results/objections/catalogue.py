@@ -206,7 +206,7 @@ def _taken_apart(step: StepRecord, name: str, kind: str, hosts: int) -> Iterator
     again = Histogram()
     for part in parts:
         assert part.buckets is not None
-        again.merge(Histogram(dict(zip(part.buckets.idx, part.buckets.n, strict=True))))
+        again.merge(Histogram.from_buckets(part.buckets))
     value = again.percentiles((SHOWN,), at_most=whole.max_ns).get("99")
     if value != shown or again.total != whole.n:
         text = f"{name}: the hosts' histograms give p99 {units.latency(value)}, not {units.latency(shown)}"

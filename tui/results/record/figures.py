@@ -160,8 +160,8 @@ def rebuild(leaf: Leaf, latency_kind: str) -> DirectionResult:
 
 def _rebuild_latency(leaf: Leaf) -> LatencyResult | None:
     buckets = leaf.so_far.buckets
-    if not buckets.idx:
-        return None
+    if not buckets.idx:  # means alone: how far I/Os lie around them nobody knows
+        return LatencyResult(0, 0, 0, leaf.so_far_mean_ns, None) if leaf.so_far_mean_ns else None
     count, mean = sum(buckets.n), leaf.so_far_mean_ns or 0.0
     squares = sum(n * (index_to_value(index) - mean) ** 2 for index, n in zip(buckets.idx, buckets.n, strict=True))
     max_ns = leaf.so_far_max or index_to_value(buckets.idx[-1])
@@ -203,10 +203,11 @@ def latency_record(result: LatencyResult | None) -> LatencyRecord | None:
         min_ns=result.min_ns if result.n else None,
         max_ns=result.max_ns if result.n else None,
         mean_ns=round(result.mean_ns, 3),
-        stddev_ns=None if isnan(result.stddev_ns) else round(result.stddev_ns, 3),
+        stddev_ns=None if result.stddev_ns is None or isnan(result.stddev_ns) else round(result.stddev_ns, 3),
         percentiles_ns=(percentiles := _percentiles(result)),
         percentiles_behind={name: behind(result.n, float(name)) for name in percentiles},
         histogram=_histogram(result.buckets),
+        bucket_width=result.bucket_width,
     )
 
 
@@ -221,4 +222,7 @@ def _percentiles(result: LatencyResult) -> dict[str, int]:
 def _histogram(buckets: Buckets | None) -> HistogramRecord | None:
     if buckets is None or not buckets.idx:
         return None
-    return HistogramRecord(scheme="fio-plat/6x29", unit="ns", idx=list(buckets.idx), n=list(buckets.n))
+    upper_ns = list(buckets.upper_ns) or None
+    return HistogramRecord(
+        scheme="fio-plat/6x29", unit="ns", idx=list(buckets.idx), n=list(buckets.n), upper_ns=upper_ns
+    )

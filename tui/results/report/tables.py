@@ -22,6 +22,7 @@ from tui.results.record.metadata import rank_0_text
 from tui.results.report.document import Cell as TableCell
 from tui.results.report.document import Column, Table
 from tui.results.text.host_load import CLIENT_COLUMNS, load_cell, nic_and_disk
+from tui.results.text.remarks import bucket_texts
 from tui.text.line import BAD, LABEL, TEXT, WARN
 
 QUICK = (50.0, 95.0, 99.0, 99.9)
@@ -91,6 +92,7 @@ def percentiles_table(step: StepRecord) -> Table | None:
         ["I/Os", *(units.exact(latency.n) for _, latency in found)],
     ]
     note = f"Merged from the histograms of all hosts, never averaged. {units.TOO_FEW}: fewer I/Os than that are slower."
+    note = ". ".join([note, *bucket_texts(dict(found))])
     return Table("Percentiles", [Column("latency"), *_right(*(name for name, _ in found))], [*head, *rows, *rest], note)
 
 

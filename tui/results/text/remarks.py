@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tui.metrics import units
+from tui.metrics.figures import Latency, latency_of
 from tui.model.step_record import StepRecord
 from tui.results.record.length import length_text
 from tui.results.text.judged import submission_text
@@ -17,6 +18,8 @@ def remark_texts(step: StepRecord, kind: str) -> Iterator[str]:
     yield from filter(None, (submission_text(step, kind),))
     if any(result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()):
         yield "~ rebuilt from samples: the tool gave no result"
+    shown = {name: latency_of(result, name, kind) for name, result in step.results.aggregate.items()}
+    yield from bucket_texts(shown)
     if step.coverage_text:
         yield f"coverage: {step.coverage_text}"
     for direction, result in step.results.aggregate.items():
@@ -25,6 +28,19 @@ def remark_texts(step: StepRecord, kind: str) -> Iterator[str]:
             window = f"{units.iops(result.iops_window)} IOPS ({(result.window_difference or 0.0) * 100:+.1f} %)"
             yield f"{direction}: {window} in the {span:.0f} s in which all hosts measured"
     yield from timing_texts(step)
+
+
+def bucket_texts(found: Mapping[str, Latency | None]) -> list[str]:
+    """Return how far percentiles of tools with buckets of their own may lie above the true value, by direction."""
+    widths: dict[float, list[str]] = {}
+    for name, latency in found.items():
+        if latency is not None and latency.bucket_width is not None:
+            widths.setdefault(latency.bucket_width, []).append(name)
+    return [
+        f"percentiles of {', '.join(names)}: upper edges of the load generator's buckets, up to "
+        f"{width * 100:.{0 if width >= 0.1 else 1}f} % above the true value"
+        for width, names in widths.items()
+    ]
 
 
 def length_texts(step: StepRecord) -> Iterator[str]:

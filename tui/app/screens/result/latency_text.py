@@ -10,6 +10,7 @@ from tui.metrics.figures import Latency, behind, kind_of, latency_of, shown_perc
 from tui.metrics.histogram import Histogram
 from tui.metrics.registry import MIXED
 from tui.results.text.latency_chart import Counted, histograms, percentile_curves
+from tui.results.text.remarks import bucket_texts
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, beside, fit, labelled, rule
 
 CELL, BEHIND = 11, 13
@@ -34,10 +35,11 @@ def latency_lines(page: Page, width: int, height: int) -> list[Line]:
     lines = [rule(f"Percentiles, {who}", f"{kind}, of all I/Os together: nothing is averaged", width)]
     table = _table(found, kind, width)
     counted = [
-        Counted(name, KEYS.get(name, "other"), Histogram(dict(zip(each.buckets.idx, each.buckets.n, strict=True))))
+        Counted(name, KEYS.get(name, "other"), Histogram.from_buckets(each.buckets))
         for name, each in found.items()
         if each.buckets is not None and name != MIXED
     ]
+    table += [Line.of((text, LABEL)) for text in bucket_texts(found)]
     if not counted:
         said = "no histogram is kept: percentiles are as the load generator printed them"
         return [*lines, *table, Line(), *labelled([], [(said, LABEL)], width)]
