@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.results.samples import histogram
 from tui.metrics.ranks import least_p
@@ -47,6 +50,38 @@ def test_ties_are_counted_as_what_they_are(scipy_stats: Any) -> None:
     assert many == pytest.approx(scipy_stats.mannwhitneyu(a * 3, b * 3, method="asymptotic").pvalue)
 
 
+few = st.lists(st.sampled_from([float(each) for each in range(1, 12)]), min_size=3, max_size=6)
+many = st.lists(st.floats(1, 1e6), min_size=3, max_size=12, unique=True)
+
+
+@given(many, many)
+def test_p_without_ties_is_that_of_scipy(a: list[float], b: list[float]) -> None:
+    from scipy import stats as other
+
+    if len({*a, *b}) == len(a) + len(b):
+        assert stats.mann_whitney(a, b) == pytest.approx(other.mannwhitneyu(a, b, method="exact").pvalue, rel=1e-9)
+
+
+@given(few, few)
+def test_p_of_ties_is_the_share_of_permutations(a: list[float], b: list[float]) -> None:
+    from scipy import stats as other
+
+    ranks = other.rankdata([*a, *b])
+    sums = [sum(each) for each in combinations(ranks, len(a))]
+    seen = sum(ranks[: len(a)])
+    tails = [sum(each <= seen for each in sums), sum(each >= seen for each in sums)]
+    assert stats.mann_whitney(a, b) == pytest.approx(min(1.0, 2 * min(tails) / len(sums)))
+
+
+@given(st.lists(st.sampled_from([1.0, 2.0, 3.0, 5.0]), min_size=10, max_size=14), st.lists(
+    st.sampled_from([1.0, 2.0, 3.0, 5.0]), min_size=10, max_size=14))  # fmt: skip
+def test_p_of_many_ties_is_that_of_scipy(a: list[float], b: list[float]) -> None:
+    from scipy import stats as other
+
+    expected = other.mannwhitneyu(a, b, method="asymptotic").pvalue
+    assert stats.mann_whitney(a, b) == pytest.approx(1.0 if np.isnan(expected) else expected, rel=1e-9)
+
+
 def test_repetitions_that_are_all_the_same_do_not_differ() -> None:
     found = stats.of_repetitions([10.0] * 5, [10.0] * 5)
     assert (found.ratio, found.low, found.high, found.p) == (1.0, 1.0, 1.0, 1.0)
@@ -68,10 +103,28 @@ def test_seconds_that_are_alike_make_longer_blocks_and_a_wider_spread() -> None:
     slow[0] = noise[0]
     for at in range(1, 600):
         slow[at] = 0.9 * slow[at - 1] + noise[at] * np.sqrt(1 - 0.81)
-    assert stats.block_length(slow)[0] > 3 * stats.block_length(noise)[0]
+    assert stats.block_length(list(slow))[0] > 3 * stats.block_length(list(noise))[0]
     quick_spread, slow_spread = stats.within_run(list(100 + noise)), stats.within_run(list(100 + slow))
     assert quick_spread is not None and slow_spread is not None
     assert slow_spread.error > 2 * quick_spread.error
+
+
+@pytest.mark.parametrize(("length", "bottom"), [(60, False), (60, True), (301, True)])
+def test_the_spread_of_blocks_is_that_of_resamples(length: int, bottom: bool) -> None:
+    random = np.random.default_rng(5)
+    rates = 1000 + 50 * random.normal(0, 1, length).cumsum() / np.sqrt(length) + 20 * random.normal(0, 1, length)
+    tops = rates * random.lognormal(0, 0.2, length) if bottom else rates
+    below = rates if bottom else np.ones(length)
+    found = stats.within_run(list(tops), list(below) if bottom else None)
+    held, lag = stats.block_length(list(tops / below))
+    blocks = length / held
+    begins = random.integers(0, length - held + 1, size=(20_000, round(blocks)))
+    drawn = [np.concatenate(([0.0], part.cumsum())) for part in (tops, below)]
+    sums = [(each[begins + held] - each[begins]).sum(axis=1) for each in drawn]
+    error = (sums[0] / sums[1]).std() / (tops.sum() / below.sum())
+    widened = np.sqrt((1 + stats.ACROSS * lag / held) * blocks / (blocks - 1))
+    assert found is not None
+    assert found.error == pytest.approx(error * widened, rel=0.03)
 
 
 def test_fewer_than_ten_seconds_tell_nothing() -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui.model.entry_points import installed_in, load_from
-from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -97,8 +96,3 @@ def load(name: str) -> Exporter:
     """Return a format. Raises UsageError when there is none of this name, or it cannot be imported."""
     found: Exporter = load_from(GROUP, name, "format", (f"no format '{name}'", "there are"))
     return found
-
-
-def missing_library(name: str, extra: str) -> UsageError:
-    """Return what to say when a format's library is not there."""
-    return UsageError(f"this format needs {name}, which is not installed: pip install 'benchtui[{extra}]'")

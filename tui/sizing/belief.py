@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from tui.model.extras import check_statistics
 from tui.sizing.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def believe(evidence: Sequence[Evidence], top: float) -> Belief:
 
 @lru_cache(maxsize=8)
 def _believe(evidence: tuple[Evidence, ...], top: float) -> Belief:
+    check_statistics("a capacity search")
     import numpy as np
 
     logs = np.linspace(np.log(top * LOWEST), np.log(top * HIGHEST), CELLS)

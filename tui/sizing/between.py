@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from tui.metrics.repeat import t_975
+from tui.model.extras import check_statistics
 from tui.sizing.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ def _one(points: Sequence[Known]) -> Known:
 
 
 def _mean(points: Sequence[Known], low: float, high: float) -> _Mean:
+    check_statistics("comparing load curves")
     import numpy as np
     from scipy.interpolate import PchipInterpolator
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from tui.metrics.repeat import t_975
+from tui.model.extras import check_statistics
 from tui.sizing.estimate import Estimate
 from tui.sizing.interval import Z_975
 
@@ -42,6 +43,7 @@ class Knee(Struct, frozen=True):
 
 def knee(rates: Sequence[float], latencies_ns: Sequence[float]) -> Knee:
     """Return the knee of a curve by its points: achieved rates and one figure of latency at each."""
+    check_statistics("the knee of a load curve")
     import numpy as np
 
     if len({round(each, 6) for each in rates}) < LEAST_POINTS:

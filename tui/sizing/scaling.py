@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from tui.metrics.repeat import t_975
+from tui.model.extras import check_statistics
 from tui.model.search import HOSTS, Point
 from tui.sizing.estimate import Estimate
 from tui.sizing.interval import Z_975
@@ -77,6 +78,7 @@ def scaling(measured: Sequence[Scale]) -> Scaling:
     if len(numbers) < UNKNOWNS:
         few = f"{len(numbers)} numbers of hosts: the law has three unknowns, so nothing is fitted"
         return Scaling(_measured_points(measured), remark=few)
+    check_statistics("the law of a scaling run")
     import numpy as np
 
     fits = _fits(measured)

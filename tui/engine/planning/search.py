@@ -24,6 +24,7 @@ from tui.engine.planning.words import OPTIONS, Words
 from tui.metrics.registry import MIXED
 from tui.model.address import HostAddress
 from tui.model.alike import vain_axes
+from tui.model.extras import check_statistics
 from tui.model.plan import Plan, Step
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import Param, ParamValue, Profile, parse_limit, parse_param
@@ -89,6 +90,7 @@ def search_of(loaded: LoadedProfile, wish: Wish, hosts: int, words: Words = OPTI
     if kind == "none":
         _check_nothing_asked(profile, wish, words)
         return None
+    check_statistics(f"{profile.profile}: a {kind} search")
     search = {"capacity": _capacity, "curve": _curve, "scaling": _scaling}[kind](profile, wish, hosts, words)
     points = search.points if wish.points is None else wish.points
     if not 1 <= points <= MOST_POINTS:

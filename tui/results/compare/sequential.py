@@ -16,11 +16,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, e, exp, inf, log, sqrt
+from statistics import fmean, pvariance
 from typing import Literal
 
-import numpy as np
-from scipy import special
-
+from tui.metrics.student import t_quantile
 from tui.results.compare.noise import Floor
 from tui.results.compare.stats import ALPHA
 
@@ -134,18 +133,18 @@ def look(
     What this look spends goes by the runs that it takes to find a change of `detect`, not by the time. The deviation is
     that of the repetitions, pooled with a noise floor that was measured before.
     """
-    logs = np.log(np.asarray(a, float)), np.log(np.asarray(b, float))
+    logs = [log(each) for each in a], [log(each) for each in b]
     runs = len(a) + len(b)
     degrees = runs - 2.0
-    squares = sum(float(((each - each.mean()) ** 2).sum()) for each in logs)
+    squares = sum(pvariance(each) * len(each) for each in logs)
     if floor is not None:
         squares, degrees = squares + (floor.n - 1) * floor.cov**2, degrees + floor.n - 1
     needed = runs_for(detect, sqrt(squares / degrees), degrees)
     alpha = max(spent(runs / needed) - before, 0.0)
     error = sqrt(squares / degrees * (1 / len(a) + 1 / len(b)))
-    shift = float(logs[1].mean() - logs[0].mean())
-    reach = min(float(special.stdtrit(degrees, 1 - alpha / 2)) * error, FAR) if alpha > 0 else FAR
-    detectable = exp(min(reach + float(special.stdtrit(degrees, POWER)) * error, FAR)) - 1
+    shift = fmean(logs[1]) - fmean(logs[0])
+    reach = min(t_quantile(degrees, 1 - alpha / 2) * error, FAR) if alpha > 0 else FAR
+    detectable = exp(min(reach + t_quantile(degrees, POWER) * error, FAR)) - 1
     answer = _answer(shift - reach, shift + reach, log(1 + detect))
     low, high, most = exp(shift - reach), exp(shift + reach), min(room, needed)
     return Look(runs, exp(shift), low, high, alpha, detectable, answer, most, before + alpha)

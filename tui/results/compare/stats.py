@@ -1,37 +1,39 @@
-"""How surely one set of measurements is higher than another. Pure; numpy and scipy are loaded by who compares alone.
+"""How surely one set of measurements is higher than another. Pure; exact where it can be, and without numpy.
 
 All effects are ratios B / A with a 95 % interval, because figures of storage differ by shares and not by amounts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import combinations
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from math import comb, exp, log, sqrt
+from operator import mul
+from statistics import NormalDist, fmean, median, pvariance
 from typing import Literal
-
-import numpy as np
-from scipy import special  # scipy.stats takes a second and a half of CPU to load
 
 from tui.metrics.buckets import TOP_BUCKET, index_to_value
 from tui.metrics.ranks import LEAST_REPETITIONS
+from tui.metrics.student import t_beyond, t_quantile
 
 Method = Literal["repetitions", "within one run", "one run, order statistics", "one run, noise floor"]
-Array = np.ndarray
 
 ALPHA = 0.05
 LEAST_SECONDS = 10
-MOST_ORDERS = 20_000  # ways to deal out tied repetitions that are all looked at: 8 and 8 have 12,870
-RESAMPLES = 999
-SEED = 20261122  # the same runs always give the same answer
+MOST_ORDERS = 20_000  # ways to deal out tied repetitions that are all counted: 8 and 8 have 12,870
 BLOCKS = 5  # a series is cut into so many blocks at least
 LEAST_BLOCK = 2
 UNCORRELATED = 0.1  # autocorrelation below which seconds are taken as independent
+EVERY_LAG = 300  # up to here each lag is looked at, from here on every twentieth part further
 BLOCK_LAGS = 3.0  # a block is as many times the lag at which seconds are no longer correlated
 ACROSS = 1.5  # tuned until pairs of the same differ in 5 % at most: tests/bench/same_pairs.py
 HALF_BUCKET = 0.0078  # fio's buckets are this exact
+NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,65 +71,103 @@ def of_repetitions(a: Sequence[float], b: Sequence[float]) -> Effect:
     p is Mann and Whitney's; the interval holds the ratios that this test does not reject. Below LEAST_REPETITIONS on
     either side there is no p and no interval.
     """
-    every = np.divide.outer(np.asarray(b, float), np.asarray(a, float)).ravel()
-    ratio, ratios = float(np.median(every)), np.unique(every)
+    ratios = sorted(each / other for each in b for other in a)
+    ratio = median(ratios)
     if min(len(a), len(b)) < LEAST_REPETITIONS:
         return Effect(ratio)
-    p = float(_mann_whitney(np.asarray(a, float), np.asarray(b, float)))
-    low, high = _not_rejected(np.asarray(a, float), np.asarray(b, float), ratios)
-    return Effect(ratio, low, high, p)
+    low, high = _not_rejected(a, b, sorted(set(ratios)))
+    return Effect(ratio, low, high, mann_whitney(a, b))
 
 
-def _not_rejected(a: Array, b: Array, ratios: Array) -> tuple[float, float]:
+def _not_rejected(a: Sequence[float], b: Sequence[float], ratios: Sequence[float]) -> tuple[float, float]:
     """Return the lowest and the highest ratio that the test does not reject."""
-    between = np.sqrt(ratios[:-1] * ratios[1:])
-    shifted = np.multiply.outer(between, a), np.broadcast_to(b, (len(between), len(b)))
-    inside = np.flatnonzero(_mann_whitney(*shifted) > ALPHA) if len(between) else between
-    if not len(inside):
-        return float(ratios[0]), float(ratios[-1])
-    return float(ratios[inside[0]]), float(ratios[inside[-1] + 1])
+    between = [sqrt(low * high) for low, high in pairwise(ratios)]
+    inside = [at for at, ratio in enumerate(between) if mann_whitney([ratio * each for each in a], b) > ALPHA]
+    return (ratios[inside[0]], ratios[inside[-1] + 1]) if inside else (ratios[0], ratios[-1])
 
 
-def _mann_whitney(a: Array, b: Array) -> Array:
-    """Return the two-sided p of each row: exact, where values are tied too, as they are in buckets of latency.
+def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
+    """Return the two-sided p: exact, where values are tied too, as they are in buckets of latency.
 
     Of tied values p is that of the permutations of their mean ranks; of too many of them the normal one, corrected for
-    ties.
+    ties and for being whole (Mann and Whitney 1947).
     """
-    from scipy import stats  # only repetitions need it
-
-    both = np.concatenate((a, b), axis=-1)
-    if np.diff(np.sort(both, axis=-1), axis=-1).all():
-        return np.asarray(stats.mannwhitneyu(a, b, method="exact", axis=-1).pvalue)
-    if comb(a.shape[-1] + b.shape[-1], a.shape[-1]) > MOST_ORDERS:
-        return np.asarray(stats.mannwhitneyu(a, b, method="asymptotic", axis=-1).pvalue)
-    ranks = stats.rankdata(both, axis=-1)
-    dealt, seen = ranks @ _orders(a.shape[-1], b.shape[-1]), ranks[..., : a.shape[-1]].sum(axis=-1, keepdims=True)
-    tails = (dealt <= seen).mean(axis=-1), (dealt >= seen).mean(axis=-1)
-    return np.asarray(np.minimum(1.0, 2 * np.minimum(*tails)))
+    ranks, ties = _double_ranks([*a, *b])
+    seen = sum(ranks[: len(a)])
+    if len(ties) == len(ranks):
+        return _two_sided(_ways(len(a), len(b)), (seen - len(a) * (len(a) + 1)) // 2)
+    if comb(len(ranks), len(a)) > MOST_ORDERS:
+        return _normal_p(seen / 2, len(a), len(b), ties)
+    return _two_sided(_tied_ways(tuple(sorted(ranks)), len(a)), seen)
 
 
-@cache
-def _orders(a: int, b: int) -> Array:
-    """Return a column for each way to deal out a + b repetitions: 1 where one is of the first side."""
-    chosen = np.array(list(combinations(range(a + b), a)))
-    dealt = np.zeros((a + b, len(chosen)))
-    dealt[chosen.T, np.arange(len(chosen))] = 1
-    return dealt
+def _double_ranks(values: Sequence[float]) -> tuple[list[int], list[int]]:
+    """Return twice the mean rank of each value, which is whole, and how many there are of each."""
+    counts = Counter(values)
+    ends = dict(zip(sorted(counts), accumulate(counts[each] for each in sorted(counts)), strict=True))
+    return [2 * ends[each] - counts[each] + 1 for each in values], list(counts.values())
+
+
+def _two_sided(ways: Sequence[int], seen: int) -> float:
+    """Return twice the smaller tail at `seen`, both with it, from the ways to come to each sum."""
+    tail = min(sum(ways[: seen + 1]), sum(ways[seen:]))
+    return float(min(Fraction(1), Fraction(2 * tail, sum(ways))))
+
+
+@lru_cache(maxsize=64)
+def _ways(a: int, b: int) -> tuple[int, ...]:
+    """Return in how many ways U comes to 0, 1, ... a b without ties: the Gaussian binomial coefficients."""
+    ways = [1] + [0] * (a * b)
+    for each in range(1, a + 1):
+        for at in range(a * b, b + each - 1, -1):
+            ways[at] -= ways[at - b - each]
+        for at in range(each, a * b + 1):
+            ways[at] += ways[at - each]
+    return tuple(ways)
+
+
+@lru_cache(maxsize=256)
+def _tied_ways(ranks: tuple[int, ...], chosen: int) -> tuple[int, ...]:
+    """Return in how many ways so many of the ranks come to each sum."""
+    ways = [[0] * (sum(ranks) + 1) for _ in range(chosen + 1)]
+    ways[0][0] = 1
+    for rank in ranks:
+        for count in range(chosen, 0, -1):
+            fewer, now = ways[count - 1], ways[count]
+            for total in range(rank, len(now)):
+                now[total] += fewer[total - rank]
+    return tuple(ways[chosen])
+
+
+def _normal_p(rank_sum: float, a: int, b: int, ties: Sequence[int]) -> float:
+    both = a + b
+    variance = a * b / 12 * (both + 1 - sum(each**3 - each for each in ties) / (both * (both - 1)))
+    if variance <= 0:
+        return 1.0
+    apart = abs(rank_sum - a * (both + 1) / 2) - 0.5
+    return min(1.0, 2 * NORMAL.cdf(-apart / sqrt(variance)))
 
 
 # -- one run: its seconds are resampled in blocks
 
 
-def block_length(values: Array) -> tuple[int, int]:
+def block_length(values: Sequence[float]) -> tuple[int, int]:
     """Return for how many seconds blocks hold together, and from which lag on seconds are no longer correlated."""
-    centred = values - values.mean()
-    power = float(centred @ centred)
-    n = len(values)
+    mean, n = fmean(values), len(values)
+    centred = [each - mean for each in values]
+    power = sum(map(mul, centred, centred))
     lag = 1
     if power > 0:
-        lag = next((k for k in range(1, n // 2) if float(centred[:-k] @ centred[k:]) / power < UNCORRELATED), n // 2)
+        alike = ((lag, sum(map(mul, centred, centred[lag:])) / power) for lag in _lags(n // 2))
+        lag = next((lag for lag, share in alike if share < UNCORRELATED), n // 2)
     return max(LEAST_BLOCK, min(round(lag * BLOCK_LAGS), n // BLOCKS)), lag
+
+
+def _lags(end: int) -> Iterator[int]:
+    lag = 1
+    while lag < end:
+        yield lag
+        lag += 1 if lag < EVERY_LAG else lag // 20
 
 
 def within_run(top: Sequence[float], bottom: Sequence[float] | None = None) -> Spread | None:
@@ -135,21 +175,27 @@ def within_run(top: Sequence[float], bottom: Sequence[float] | None = None) -> S
 
     The mean is sum(`top`) / sum(`bottom`), such as of latency x I/Os and I/Os; without `bottom` that of `top`. By
     moving blocks (Kuensch 1989): each second stays with its neighbours, so that slow changes count as what they are.
+    Nothing is drawn: the variance over all blocks is what resamples of them come to.
     """
-    upper = np.asarray(top, float)
-    n = len(upper)
-    lower = np.ones(n) if bottom is None else np.asarray(bottom, float)
-    if n < LEAST_SECONDS or upper.sum() <= 0 or lower.sum() <= 0:
+    n = len(top)
+    lower = [1.0] * n if bottom is None else bottom
+    if n < LEAST_SECONDS or sum(top) <= 0 or sum(lower) <= 0:
         return None
-    length, lag = block_length(upper / np.where(lower > 0, lower, lower.mean()))
+    usual, middle = sum(top) / sum(lower), fmean(lower)
+    length, lag = block_length([up / (down if down > 0 else middle) for up, down in zip(top, lower, strict=True)])
     blocks = n / length
-    starts = np.random.default_rng(SEED).integers(0, n - length + 1, size=(RESAMPLES, round(blocks)))
-    sums = [np.concatenate(([0.0], part.cumsum())) for part in (upper, lower)]
-    tops, bottoms = ((total[starts + length] - total[starts]).sum(axis=1) for total in sums)
+    tops, bottoms = (_block_sums(part, length) for part in (top, lower))
+    ratio, size = sum(tops) / sum(bottoms), fmean(bottoms)
+    apart = pvariance([up - ratio * down for up, down in zip(tops, bottoms, strict=True)])
     across = 1 + ACROSS * lag / length  # what is alike across the ends of blocks is lost by cutting there
-    usual = upper.sum() / lower.sum()
-    error = float((tops / bottoms).std(ddof=1) / usual) * sqrt(across * blocks / (blocks - 1))
+    error = sqrt(apart / round(blocks)) / size / usual * sqrt(across * blocks / (blocks - 1))
     return Spread(error, blocks - 1)
+
+
+def _block_sums(values: Sequence[float], length: int) -> list[float]:
+    """Return the sum of each block of so many neighbours, wherever it begins."""
+    sums = [0.0, *accumulate(values)]
+    return [end - begin for begin, end in zip(sums, sums[length:], strict=False)]
 
 
 def of_spreads(a: float, b: float, spread_a: Spread, spread_b: Spread, method: Method) -> Effect:
@@ -160,9 +206,9 @@ def of_spreads(a: float, b: float, spread_a: Spread, spread_b: Spread, method: M
         return Effect(b / a, b / a, b / a, 1.0 if a == b else 0.0, method)
     parts = (variances[0] ** 2 / spread_a.degrees, variances[1] ** 2 / spread_b.degrees)
     degrees = sum(variances) ** 2 / sum(parts)
-    reach = float(special.stdtrit(degrees, 1 - ALPHA / 2)) * error
+    reach = t_quantile(degrees, 1 - ALPHA / 2) * error
     shift = log(b / a)
-    p = 2 * float(special.stdtr(degrees, -abs(shift) / error))
+    p = 2 * t_beyond(degrees, abs(shift) / error)
     return Effect(b / a, exp(shift - reach), exp(shift + reach), p, method)
 
 
@@ -174,8 +220,8 @@ def with_noise(effect: Effect, deviation: float, runs: int) -> Effect:
     """
     error, degrees = sqrt(2) * deviation, runs - 1
     shift = log(effect.ratio)
-    reach = float(special.stdtrit(degrees, 1 - ALPHA / 2)) * error
-    p = 2 * float(special.stdtr(degrees, -abs(shift) / error)) if error else float(shift == 0)
+    reach = t_quantile(degrees, 1 - ALPHA / 2) * error
+    p = 2 * t_beyond(degrees, abs(shift) / error) if error else float(shift == 0)
     low, high = exp(shift - reach), exp(shift + reach)
     if effect.low is not None and effect.high is not None and effect.p is not None:
         low, high, p = min(low, effect.low), max(high, effect.high), max(p, effect.p)
@@ -193,14 +239,14 @@ def percentile_interval(
     `beyond` is how well the share of I/Os beyond it is known when neighbours in time are alike: a stall of one second
     is one event, and not as many as there were I/Os in it.
     """
-    counts = np.cumsum(np.asarray(n, float))
-    if not len(counts) or counts[-1] <= 0:
+    counts = list(accumulate(n))
+    if not counts or counts[-1] <= 0:
         return None
     total, share = counts[-1], percentile / 100
     drawn = total * share * (1 - share)
     alike = (total * (1 - share) * beyond.error) ** 2 if beyond is not None else 0.0
-    quantile = special.stdtrit(beyond.degrees, 1 - ALPHA / 2) if beyond is not None else special.ndtri(1 - ALPHA / 2)
-    reach = float(quantile) * sqrt(max(drawn, alike))
+    quantile = NORMAL.inv_cdf(1 - ALPHA / 2) if beyond is None else t_quantile(beyond.degrees, 1 - ALPHA / 2)
+    reach = quantile * sqrt(max(drawn, alike))
     low, high = (_at_rank(idx, counts, total * share + side * reach) for side in (-1, 1))
     top = high * (1 + HALF_BUCKET)
     return low * (1 - HALF_BUCKET), min(top, at_most) if at_most and total * share + reach < total else top
@@ -208,21 +254,24 @@ def percentile_interval(
 
 def shares_beyond(limit: float, means: Sequence[float], p99s: Sequence[float]) -> list[float]:
     """Return which share of each second's I/Os is above `limit`, a second being lognormal by its mean and its p99."""
-    mean, p99 = np.asarray(means, float), np.asarray(p99s, float)
-    ninety_nine = float(special.ndtri(0.99))
-    ratio = np.log(np.maximum(p99 / mean, 1.0001))
-    sigma = ninety_nine - np.sqrt(np.maximum(ninety_nine**2 - 2 * ratio, 0.0))
-    return [float(each) for each in special.ndtr((np.log(mean) - log(limit) - sigma**2 / 2) / sigma)]
+    return [_share_beyond(log(limit), mean, p99) for mean, p99 in zip(means, p99s, strict=True)]
 
 
-def _at_rank(idx: Sequence[int], counts: Array, rank: float) -> float:
-    place = int(np.searchsorted(counts, min(max(rank, 1.0), counts[-1])))
+def _share_beyond(limit: float, mean: float, p99: float) -> float:
+    ninety_nine = NORMAL.inv_cdf(0.99)
+    ratio = log(max(p99 / mean, 1.0001))
+    sigma = ninety_nine - sqrt(max(ninety_nine**2 - 2 * ratio, 0.0))
+    return NORMAL.cdf((log(mean) - limit - sigma**2 / 2) / sigma)
+
+
+def _at_rank(idx: Sequence[int], counts: Sequence[int], rank: float) -> float:
+    place = bisect_left(counts, min(max(rank, 1.0), counts[-1]))
     return float(index_to_value(min(idx[min(place, len(idx) - 1)], TOP_BUCKET)))
 
 
 def of_interval(interval: tuple[float, float], degrees: float) -> Spread:
     """Return the spread that a 95 % interval stands for."""
-    reach = 2 * float(special.ndtri(1 - ALPHA / 2))
+    reach = 2 * NORMAL.inv_cdf(1 - ALPHA / 2)
     return Spread(log(interval[1] / interval[0]) / reach, degrees)
 
 

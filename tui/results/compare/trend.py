@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from math import log, sqrt
+from random import Random
 from statistics import median
 
 import msgspec
-import numpy as np
 
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT
 from tui.metrics.units import plural
 from tui.results.compare.compare import THRESHOLD
 from tui.results.compare.setup import PROFILE_TEXT, UNKNOWN, Measured, Setup
-from tui.results.compare.stats import ALPHA, SEED
+from tui.results.compare.stats import ALPHA
 from tui.results.store.summary import RunSummary
 from tui.results.text.chart import value_axis
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, labelled
@@ -25,6 +26,7 @@ from tui.text.table import Column, text_table
 
 LEAST = 4  # runs before a change and after it
 SHUFFLES = 999
+SEED = 20261122  # the same runs always give the same answer
 UNBOUNDED = 10_000  # columns of text that goes into a pipe
 WHOLE = ("complete", "imported")
 Look = Callable[[RunSummary], Sequence[Measured]]
@@ -162,8 +164,7 @@ def change_points(values: Sequence[float], tests: int = 1) -> list[ChangePoint]:
 
     Of several histories looked at together, `tests`, each has its share of the error (Bonferroni).
     """
-    logs = np.log(np.asarray(values, float))
-    places = sorted(_splits(logs, 0, np.random.default_rng(SEED), ALPHA / tests))
+    places = sorted(_splits([log(each) for each in values], 0, Random(SEED), ALPHA / tests))
     edges = [0, *(at for at, _ in places), len(values)]
     found = []
     for number, (at, p) in enumerate(places):
@@ -173,14 +174,12 @@ def change_points(values: Sequence[float], tests: int = 1) -> list[ChangePoint]:
     return found
 
 
-def _splits(logs: np.ndarray, begin: int, random: np.random.Generator, alpha: float) -> Iterator[tuple[int, float]]:
+def _splits(logs: Sequence[float], begin: int, random: Random, alpha: float) -> Iterator[tuple[int, float]]:
     if len(logs) < 2 * LEAST:
         return
-    strengths = _strengths(logs[None, :])[0]
-    best = int(np.argmax(strengths))
-    times = max(SHUFFLES, round(2 / alpha))
-    shuffled = random.permuted(np.tile(logs, (times, 1)), axis=1)
-    p = (1 + int((_strengths(shuffled).max(axis=1) >= strengths[best] - 1e-12).sum())) / (times + 1)
+    strengths = _strengths(logs)
+    best = max(range(len(strengths)), key=strengths.__getitem__)
+    p = _p_of_shuffles(logs, strengths[best] - 1e-12, random, alpha)
     if p > alpha:
         return
     at = best + LEAST
@@ -189,14 +188,25 @@ def _splits(logs: np.ndarray, begin: int, random: np.random.Generator, alpha: fl
     yield from _splits(logs[at:], begin + at, random, alpha)
 
 
-def _strengths(rows: np.ndarray) -> np.ndarray:
+def _p_of_shuffles(logs: Sequence[float], strength: float, random: Random, alpha: float) -> float:
+    """Return how often shuffled histories split as much; none are shuffled once it is more than alpha for certain."""
+    times = max(SHUFFLES, round(2 / alpha))
+    shuffled, as_much = list(logs), 1
+    for _ in range(times):
+        random.shuffle(shuffled)
+        as_much += max(_strengths(shuffled)) >= strength
+        if as_much > alpha * (times + 1):
+            return 1.0
+    return as_much / (times + 1)
+
+
+def _strengths(logs: Sequence[float]) -> list[float]:
     """Return how far apart the means before and after each place are, weighted by how many runs they are of."""
-    n = rows.shape[1]
-    before = np.arange(LEAST, n - LEAST + 1)
-    sums = rows.cumsum(axis=1)[:, before - 1]
-    gap = (rows.sum(axis=1, keepdims=True) - sums) / (n - before) - sums / before
-    strengths: np.ndarray = np.abs(gap) * np.sqrt(before * (n - before) / n)
-    return strengths
+    n, sums = len(logs), list(accumulate(logs))
+    return [
+        abs((sums[-1] - sums[at - 1]) / (n - at) - sums[at - 1] / at) * sqrt(at * (n - at) / n)
+        for at in range(LEAST, n - LEAST + 1)
+    ]
 
 
 # -- for people

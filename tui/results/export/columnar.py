@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-from tui.model.exporter import Exporter, ExportFile, Source, missing_library
+from tui.model.exporter import Exporter, ExportFile, Source
+from tui.model.extras import load_library
 from tui.model.utc import parse_utc
 from tui.results.export.tables import Kind, Table, tables_of
 
@@ -17,11 +18,8 @@ MAKES: dict[str, Callable[[Any], object]] = {"double": float, "int64": int, "tim
 
 
 def _files(source: Source) -> Iterator[ExportFile]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise missing_library("pyarrow", "parquet") from error
+    pyarrow = load_library("pyarrow", "the format parquet", "parquet")
+    parquet = load_library("pyarrow.parquet", "the format parquet", "parquet")
     for table in tables_of(source.record):
         yield ExportFile(f"{table.name}.parquet", _parts(pyarrow, parquet, table, source.record.run_id))
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from tui.model.exporter import Exporter, ExportFile, Source, missing_library
+from tui.model.exporter import Exporter, ExportFile, Source
+from tui.model.extras import load_library
 from tui.model.step_record import Scalar
 from tui.model.utc import parse_utc
 from tui.results.export.tables import Column, Row, Table, tables_of
@@ -24,10 +25,7 @@ PRINTED = 260  # characters that a page holds beside each other and that can sti
 
 
 def _files(source: Source) -> Iterator[ExportFile]:
-    try:
-        import xlsxwriter
-    except ImportError as error:
-        raise missing_library("XlsxWriter", "xlsx") from error
+    xlsxwriter = load_library("xlsxwriter", "the format xlsx", "xlsx")
     yield ExportFile(f"{source.record.run_id}.xlsx", _workbook(xlsxwriter, tables_of(source.record)))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
+from tui.model.extras import load_library
 from tui.text.plot import Ticks
 
 Spec = dict[str, Any]
@@ -101,8 +102,7 @@ def layers(*found: Spec, height: int = HEIGHT, **more: Any) -> Spec:
 
 def svg_of(spec: Spec, alt: str) -> str:
     """Return a chart as an SVG element for a page, as wide as the page lets it be. `alt` says what it shows."""
-    import vl_convert
-
+    vl_convert = load_library("vl_convert", "an HTML report with charts")
     return cleaned(vl_convert.vegalite_to_svg({"config": CONFIG, "padding": 4, **spec}), alt)
 
 
