@@ -10,6 +10,7 @@ from textual.css.query import NoMatches
 from textual.worker import WorkerFailed
 
 from tests.app.driver import opened, options
+from tui.app.screens.runs.screen import RunsScreen
 from tui.app.terminal.crash import crash_text, write_crash_log
 
 SECRET = "hunter2-very-secret"
@@ -51,6 +52,13 @@ async def test_what_looks_for_its_widgets_while_the_app_ends_is_no_crash(tmp_pat
         app = user.app
     app._handle_exception(WorkerFailed(NoMatches("no bar any more")))
     assert app.crash_log is None and app.return_code in (None, 0)
+
+
+async def test_a_screen_that_is_opened_as_the_app_ends_is_no_crash(tmp_path: Path) -> None:
+    async with opened(options(tmp_path)) as user:
+        user.app.exit()
+        user.app.push_screen(RunsScreen())  # it gets no widgets
+    assert user.app.crash_log is None and user.app.return_code == 0
 
 
 async def test_what_does_not_find_its_widgets_before_that_is_one(tmp_path: Path) -> None:

@@ -475,8 +475,8 @@ class BenchtuiApp(Acting):
     def _handle_exception(self, error: Exception) -> None:
         """Keep the traceback in a private file, without locals, and end with code 1."""
         cause = error.error if isinstance(error, WorkerFailed) else error
-        if isinstance(cause, NoMatches) and not self.is_running:
-            return  # where the app ends, widgets go before what was called for them
+        if isinstance(cause, NoMatches) and (self._exit or not self.is_running):
+            return  # where the app ends, widgets go before what was called for them, and no screen gets any
         self._return_code = 1
         if self._exception is None:
             self._exception = error
