@@ -55,12 +55,12 @@ check:
 
 pictures:
 	@.ci/setup test
-	@$(BIN)/python -m tests.pictures $(if $(ALL),--all "$(ALL)")
-	@$(BIN)/python -m tests.pictures.search
+	@$(BIN)/python -m tests.long.pictures $(if $(ALL),--all "$(ALL)")
+	@$(BIN)/python -m tests.long.pictures.search
 
 recording:
 	@.ci/setup test
-	@$(BIN)/python -m tests.recording
+	@$(BIN)/python -m tests.long.pictures.recording
 
 site:
 	@.ci/setup test
@@ -74,15 +74,15 @@ reference:
 
 figures:
 	@.ci/setup test
-	@$(BIN)/python -m tests.bench figures
+	@$(BIN)/python -m tests.long.bench figures
 
 scale:
 	@.ci/setup test
-	@SECONDS_EACH=$${SECONDS_EACH:-12} $(BIN)/python -m tests.bench scale
+	@SECONDS_EACH=$${SECONDS_EACH:-12} $(BIN)/python -m tests.long.bench scale
 
 bench:
 	@.ci/setup test
-	@$(BIN)/python -m tests.bench
+	@$(BIN)/python -m tests.long.bench
 
 N ?= 20
 HOSTS ?= 4
@@ -91,13 +91,13 @@ soak:
 	@.ci/setup test
 	@$(BIN)/python -m pytest --hypothesis-profile search -m slow
 	@$(BIN)/python -m pytest --hypothesis-profile search -m 'hypothesis and not slow'
-	@$(BIN)/python -m tests.fuzz --cases $(CASES) $(if $(SEED),--seed $(SEED))
-	@$(BIN)/python -m tests.soak --trials $(N) --hosts $(HOSTS) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.long.fuzz --cases $(CASES) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.long.soak --trials $(N) --hosts $(HOSTS) $(if $(SEED),--seed $(SEED))
 
 TIMES ?= 1
 lies:
 	@.ci/setup test
-	@$(BIN)/python -m tests.lies --times $(TIMES) $(if $(ONLY),--only "$(ONLY)") $(if $(JSON),--json "$(JSON)")
+	@$(BIN)/python -m tests.long.lies --times $(TIMES) $(if $(ONLY),--only "$(ONLY)") $(if $(JSON),--json "$(JSON)")
 
 clean:
 	@rm -rf .venv dist build site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache snapshot_report.html

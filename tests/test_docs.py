@@ -15,7 +15,8 @@ from tui.cli.main import verb_module
 from tui.engine.profiles.catalogue import Catalogue
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+READMES = (ROOT / "tests" / "README.md", ROOT / "tests" / "long" / "README.md")
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *READMES]
 
 
 def commands(document: Path) -> Iterator[str]:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.bench.judged import FLOOR, TARGETS, first_frame, host_costs, losses, observed, targets, truth
-from tests.bench.report import DATA, PAGES, written
+from tests.long.bench.judged import FLOOR, TARGETS, first_frame, host_costs, losses, observed, targets, truth
+from tests.long.bench.report import DATA, PAGES, written
 
 
 def found(bench: str, *rows: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -21,7 +21,7 @@ def found(bench: str, *rows: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def test_a_page_says_what_was_measured_last(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert "<!-- words: " in text
-    assert text == written(text, json.loads(DATA.read_text())), f"{page.name} is old: python -m tests.bench report"
+    assert text == written(text, json.loads(DATA.read_text())), f"{page.name} is old: python -m tests.long.bench report"
 
 
 def test_the_readme_says_how_far_percentiles_are_off_and_in_which_direction() -> None:

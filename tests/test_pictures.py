@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.pictures import DOCS
-from tests.pictures.__main__ import IN_DOCS, PICTURES, main
+from tests.long.pictures import DOCS
+from tests.long.pictures.__main__ import IN_DOCS, PICTURES, main
 from tests.test_docs import DOCUMENTS
 
 MOST_BYTES = 3_000_000

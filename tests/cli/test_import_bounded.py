@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.fuzz.worker import peak_bytes
+from tests.long.fuzz.worker import peak_bytes
 from tui.cli.main import main
 from tui.model.bounded import MOST_MEMORY_BYTES
 from tui.model.problem import UsageError

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.lies.corpus import CORPUS, LIES
-from tests.lies.lie import Lie
-from tests.lies.play import Player
+from tests.long.lies.corpus import CORPUS, LIES
+from tests.long.lies.lie import Lie
+from tests.long.lies.play import Player
 
 QUICK = ("unwritten file", "file system in memory", "ends early", "rate not reached", "zeros")
 

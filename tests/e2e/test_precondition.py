@@ -20,7 +20,7 @@ from tests.e2e.test_matrix import events, last_run, wait_for_the_end
 from tests.e2e.test_recovery import kill_engine, record_of
 from tests.lab.disks import SIZE, loop_device
 from tests.lab.sshd import SshdLab
-from tests.lies import nbd
+from tests.long.lies import nbd
 from tests.patience import wait_until
 
 pytestmark = pytest.mark.e2e

@@ -1,4 +1,4 @@
-"""A few trials of the soak test (tests/soak), the same ones every time."""
+"""A few trials of the soak test (tests/long/soak), the same ones every time."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.soak.__main__ import soak, summary
-from tests.soak.kinds import BY_NAME, KINDS, PHASES, Fault
-from tests.soak.proof import Strike, proved
-from tests.soak.trial import drawn
+from tests.long.soak.__main__ import soak, summary
+from tests.long.soak.kinds import BY_NAME, KINDS, PHASES, Fault
+from tests.long.soak.proof import Strike, proved
+from tests.long.soak.trial import drawn
 from tui.model.event import AnyEvent, PhaseEnded, PhaseStarted, StopRequested
 
 SEED = 12

@@ -437,7 +437,7 @@ def test_chromium_prints_a_report(shown: Any) -> None:
 @needs_chromium
 @pytest.mark.slow
 def test_chromium_shows_64_hosts_for_an_hour_on_a_screen_a_phone_and_paper(tmp_path: Path) -> None:
-    from tests.bench.large_run import LARGEST, make_run
+    from tests.long.bench.large_run import LARGEST, make_run
 
     run_dir = tmp_path / "large"
     make_run(run_dir)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench.same_pairs import BETWEEN, shares, sources
+from tests.long.bench.same_pairs import BETWEEN, shares, sources
 
 QUICK = ("autocorrelation 0.8", "random reads at full speed, resampled")
 

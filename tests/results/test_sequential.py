@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.ab_budget import shares
+from tests.long.bench.ab_budget import shares
 from tui.model.problem import NotComparableError
 from tui.results.compare.looks import keep_looks, looks_after
 from tui.results.compare.noise import Floor

@@ -322,7 +322,7 @@ def test_the_last_of_no_runs_says_so(tmp_path: Path) -> None:
 
 
 def test_runs_are_listed_without_reading_their_records(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How quickly is measured by tests/bench/long_list.py."""
+    """How quickly is measured by tests/long/bench/long_list.py."""
     source = store.runs_dir / IDS[0]
     for number in range(10):
         target = store.runs_dir / f"20250101T{number:06d}Z-bulk-0000"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.bench.capacity_search import CASES, NEAR, Trial, trial
+from tests.long.bench.capacity_search import CASES, NEAR, Trial, trial
 from tests.sizing.makers import LIMIT, TOP, Latency, capacity_search, point, queue, void, went
 from tui.model.search import HOSTS, RATE, Knob, Limit, Offer, Point, Search
 from tui.sizing.answer import answer
@@ -23,7 +23,7 @@ CLIFF = "cliff: four times slower above 2000/s"
 
 @cache
 def one_trial(name: str) -> Trial:
-    """One seeded search of a system; `python -m tests.bench capacity_search` makes many of each."""
+    """One seeded search of a system; `python -m tests.long.bench capacity_search` makes many of each."""
     return trial(CASES[name], seed=1)
 
 

@@ -20,7 +20,7 @@ from tui.model.event import Buckets
 Z_975 = NormalDist().inv_cdf(0.975)
 BLOCKS = 12  # a point's seconds are cut into so many blocks
 LEAST_BLOCKS = 5
-ACROSS = 1.5  # tuned in tests/bench/same_pairs.py, where blocks are cut likewise
+ACROSS = 1.5  # tuned in tests/long/bench/same_pairs.py, where blocks are cut likewise
 UNCORRELATED = 0.1
 UNKNOWN = 2.0  # an interval is so much wider where it is not known how alike neighbours are
 HALF_BUCKET = 0.0078  # fio's buckets are this exact

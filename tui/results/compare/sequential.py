@@ -30,7 +30,7 @@ LEAST_MOST = 10
 POWER = 0.9
 FAR = 99.0  # of a logarithm: nothing is known
 WARY = 2.0  # few runs tell their deviation badly: of n degrees of freedom its square is taken 1 + WARY / n times
-PRICE = 95.0  # runs at most, by (deviation / change)², until a change is found in 9 of 10: tests/bench/ab_budget.py
+PRICE = 95.0  # runs at most, by (deviation / change)², until a change is found in 9 of 10: bench ab_budget
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ LEAST_BLOCK = 2
 UNCORRELATED = 0.1  # autocorrelation below which seconds are taken as independent
 EVERY_LAG = 300  # up to here each lag is looked at, from here on every twentieth part further
 BLOCK_LAGS = 3.0  # a block is as many times the lag at which seconds are no longer correlated
-ACROSS = 1.5  # tuned until pairs of the same differ in 5 % at most: tests/bench/same_pairs.py
+ACROSS = 1.5  # tuned until pairs of the same differ in 5 % at most: tests/long/bench/same_pairs.py
 HALF_BUCKET = 0.0078  # fio's buckets are this exact
 NORMAL = NormalDist()
 

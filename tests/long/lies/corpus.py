@@ -1,0 +1,232 @@
+"""The corpus: what each run does, and the check that must name it. All on this machine, for seconds."""
+
+from __future__ import annotations
+
+from tests.long.lies import places, remote, sabotage
+from tests.long.lies.lie import Lie
+
+SHORT = ("V09",)
+NULL = 'ioengine: "null", rw: randread, bs: 4k, size: 1G'
+DIRECT = "ioengine: psync, direct: 1, rw: randread, bs: 4k, size: 32M"
+QUEUED = "ioengine: libaio, iodepth: 8, direct: 1, rw: randread, bs: 4k, size: 32M"
+PACED = f"{DIRECT}, rate_iops: 200"
+STORED = "ioengine: psync, direct: 1, size: 32M, rate_iops: 100"
+SERVED = "ioengine: nbd, rw: randread, size: 64M"
+GROWING = "ioengine: psync, direct: 1, rw: write, bs: 64k, size: 64M, rate_iops: 40, fallocate: none"
+
+DATA: tuple[Lie, ...] = (
+    Lie(
+        "unwritten file",
+        f"{DIRECT}, rate_iops: 2000",
+        "V03",
+        sabotage=sabotage.unwritten,
+        layout=False,
+        others=("V04",),
+    ),
+    Lie(
+        "allocated, hardly written",
+        f"{DIRECT}, rate_iops: 2000",
+        "V04",
+        sabotage=sabotage.partly_written,
+        layout=False,
+        others=("V03",),
+    ),
+    Lie(
+        "page cache",
+        "ioengine: psync, direct: 0, rw: randread, bs: 4k, size: 32M",
+        "V06",
+        noise="loud",
+        others=("V03", "V15"),
+    ),
+    Lie("file system in memory", PACED, "V05", memory=True, others=("V03",)),
+    Lie("zeros", "ioengine: psync, direct: 1, rw: write, bs: 64k, size: 32M, rate_iops: 50, zero_buffers: 1", "V22"),
+    Lie(
+        "same offsets, one file",
+        f"{PACED}, randseed: 7",
+        "V21",
+        hosts=2,
+        layout=False,
+        shared=True,
+        others=("shared-files", "V03"),
+    ),
+    Lie(
+        "same offsets, one device",
+        f"{PACED}, randseed: 7",
+        "V21",
+        sabotage=places.one_device,
+        layout=False,
+        root=True,
+        head="allow_device: true",
+        others=("V03", "V20"),
+    ),
+)
+LOAD: tuple[Lie, ...] = (
+    Lie("ends early", "ioengine: psync, direct: 1, rw: read, bs: 64k, size: 8M, time_based: 0", "short", runtime_s=60),
+    Lie("rate not reached", f"{DIRECT}, rate_iops: 100000000", "V24", noise="loud", others=("V15",)),
+    Lie(
+        "wait in the submission",
+        "ioengine: libaio, iodepth: 2, direct: 0, rw: randwrite, bs: 64k, size: 32M",
+        "slat",
+        noise="loud",
+        head="latency: clat",
+        others=("V06", "V15", "V03", "V02", "V17"),
+    ),
+    Lie("too short", PACED, "V09", runtime_s=2),
+    Lie(
+        "bound by syncs",
+        "ioengine: psync, rw: write, bs: 4k, size: 8M, fdatasync: 1",
+        "sync",
+        noise="loud",
+        others=("V06", "V02", "V10", "V11", "V15", "stall", "V03"),
+    ),
+    Lie(
+        "throughput that drifts",
+        f"{SERVED}, bs: 4k",
+        "V10",
+        runtime_s=28,
+        sabotage=remote.changing_server(10, 12, 15, 19, 24, 30, every_s=5),
+        others=("V11",),
+    ),
+    Lie(
+        "throughput that comes and goes",
+        f"{SERVED}, bs: 4k",
+        "V10",
+        runtime_s=28,
+        sabotage=remote.changing_server(10, 30, every_s=7),
+        others=("V11",),
+    ),
+    Lie(
+        "a throttle that is changed",
+        QUEUED,
+        "V10",
+        runtime_s=28,
+        root=True,
+        sabotage=places.throttled_to(*(kib << 10 for kib in (1024, 800, 600, 450, 350, 250))),
+        others=("V11",),
+    ),
+    Lie(
+        "one host held up",
+        f"{DIRECT}, thinktime: 5000",
+        "V14",
+        hosts=3,
+        sabotage=sabotage.held_up("h3", 0.6, 0.4),
+        others=("V24", "stall", "V30"),
+    ),
+    Lie("one host late", PACED, "V12", hosts=2, sabotage=sabotage.once("h2", 0, 3.0), others=("short", "V24", "stall")),
+    Lie(
+        "a frozen client",
+        PACED,
+        "stall",
+        hosts=2,
+        runtime_s=14,
+        sabotage=sabotage.once("h2", 4.0, 5.0),
+        others=("V24", "V30", "V14"),
+    ),
+    Lie(
+        "a rebooted client",
+        PACED,
+        "V29",
+        runtime_s=11,
+        sabotage=sabotage.rebooted,
+        root=True,
+        others=("host-loss", "V01", "short", "V24", "V30"),
+    ),
+)
+HOSTS: tuple[Lie, ...] = (
+    Lie(
+        "busy neighbour", PACED, "V17", runtime_s=10, noise="alone", sabotage=sabotage.busy_cpus, others=("V15", "V24")
+    ),
+    Lie(
+        "client CPU busy", PACED, "V15", runtime_s=6, noise="alone", sabotage=sabotage.busy_cpus, others=("V17", "V24")
+    ),
+    Lie(
+        "pinned to one busy core",
+        NULL,
+        "V15",
+        runtime_s=6,
+        noise="alone",
+        root=True,
+        sabotage=sabotage.pinned,
+        others=("V17", "V02"),
+    ),
+    Lie(
+        "another load generator",
+        PACED,
+        "other-load",
+        runtime_s=6,
+        noise="alone",
+        sabotage=sabotage.other_generator,
+        others=("V17", "V24"),
+    ),
+    Lie("different mount options", PACED, "V20", sabotage=places.mounted_otherwise, root=True, others=("V03",)),
+    Lie(
+        "file system that fills",
+        GROWING,
+        "V01",
+        sabotage=places.fills,
+        root=True,
+        layout=False,
+        others=("short", "V24", "V08", "host-loss"),
+    ),
+    Lie("file system nearly full", PACED, "V08", sabotage=places.nearly_full, root=True),
+    Lie(
+        "narrow link",
+        f"{SERVED}, bs: 64k, iodepth: 8",
+        "V16",
+        "network",
+        noise="alone",
+        runtime_s=6,
+        sabotage=remote.narrow_link,
+        root=True,
+    ),
+)
+LIES = (*DATA, *LOAD, *HOSTS)
+LIMITS: tuple[Lie, ...] = (
+    Lie("limit: rate", PACED, limiter="rate"),
+    Lie("limit: client CPU", NULL, limiter="client-cpu", noise="alone", runtime_s=6),
+    Lie("limit: one I/O in flight", DIRECT, limiter="concurrency", noise="alone", runtime_s=6),
+    Lie(
+        "limit: the client's device",
+        QUEUED.replace("4k", "256k"),
+        limiter="client-device",
+        noise="alone",
+        runtime_s=8,
+        root=True,
+        layout=False,
+        head="allow_device: true",
+        sabotage=places.slow_device,
+    ),
+    Lie(
+        "limit: the control group",
+        QUEUED,
+        limiter="client-device",
+        noise="alone",
+        runtime_s=6,
+        root=True,
+        sabotage=places.throttled,
+    ),
+    Lie(
+        "limit: the storage",
+        f"{SERVED}, bs: 4k, iodepth: 8",
+        limiter="storage",
+        noise="alone",
+        runtime_s=6,
+        sabotage=remote.slow_server,
+    ),
+    Lie(
+        "limit: the server's CPU",
+        f"{SERVED}, bs: 4k, iodepth: 8",
+        limiter="server-cpu",
+        noise="alone",
+        runtime_s=6,
+        sabotage=remote.computing_server,
+    ),
+)
+CLEAN: tuple[Lie, ...] = (
+    Lie("clean: paced reads", PACED, limiter="rate", clean=True, runtime_s=11),
+    Lie("clean: paced writes", f"{STORED}, rw: randwrite, bs: 4k", limiter="rate", clean=True, runtime_s=11),
+    Lie("clean: reads and writes", f"{STORED}, rw: randrw, bs: 8k", limiter="rate", clean=True, runtime_s=11),
+    Lie("clean: queued reads", f"{QUEUED}, rate_iops: 400", limiter="rate", clean=True, runtime_s=11),
+    Lie("clean: two hosts", PACED, limiter="rate", clean=True, runtime_s=11, hosts=2),
+)
+CORPUS = (*LIES, *LIMITS, *CLEAN)

@@ -1,0 +1,161 @@
+"""Places that are not what a benchmark wants: file systems that fill, mounts that differ, devices and links at their
+limits. All real, and taken down again; they need root."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from tests.lab.disks import quietly
+from tests.lab.sshd import SshdLab
+from tests.lab.tmpfs import fill
+from tests.long.lies.lie import Place, Sabotage, Setting, hosts_of
+from tests.long.lies.sabotage import OWN_PIDS, _is_measuring, meanwhile, while_measuring
+
+MIB = 1 << 20
+BLKIO = Path("/sys/fs/cgroup/blkio")
+LIMIT = 4 * MIB
+
+
+@contextmanager
+def loop_device(image: Path, size: int, *options: str) -> Iterator[str]:
+    """Yield the path of a loop device over a file that is written whole, or has holes when it is there already."""
+    if not image.exists():
+        quietly("dd", "if=/dev/urandom", f"of={image}", f"bs={MIB}", f"count={size // MIB}", "conv=fsync")
+    command = ["losetup", "-f", "--show", *options, str(image)]
+    device = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    try:
+        yield device
+    finally:
+        quietly("losetup", "-d", device)
+        image.unlink()
+
+
+@contextmanager
+def small_disk(place: Place, size: int) -> Iterator[Path]:
+    """Yield a small file system of its own."""
+    with (place.folder / "disk").open("wb") as file:
+        file.truncate(size)
+    with loop_device(place.folder / "disk", size) as device:
+        quietly("mkfs.ext4", "-q", "-m", "0", "-E", "lazy_itable_init=0", device)
+        where = place.folder / "mnt"
+        where.mkdir()
+        quietly("mount", device, where)
+        try:
+            yield where
+        finally:
+            quietly("umount", where)
+
+
+@contextmanager
+def fills(place: Place) -> Iterator[Setting]:
+    """A file system that somebody else fills while the load extends its file."""
+    with small_disk(place, 96 * MIB) as where:
+
+        def work(over: threading.Event) -> None:
+            while not over.wait(0.1):
+                if any(map(_is_measuring, place.loads("local"))):
+                    over.wait(1)
+                    fill(where)
+                    return
+
+        with meanwhile(work):
+            yield Setting(filename=f"{where}/data")
+
+
+@contextmanager
+def nearly_full(place: Place) -> Iterator[Setting]:
+    """A file system of which an eighth is free."""
+    with small_disk(place, 512 * MIB) as where:
+        found = os.statvfs(where)
+        with (where / "old").open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, found.f_bavail * found.f_frsize * 7 // 8)
+        yield Setting(filename=f"{where}/data")
+
+
+@contextmanager
+def one_device(place: Place) -> Iterator[Setting]:
+    """A block device that two hosts see."""
+    with (
+        loop_device(place.folder / "disk", 32 * MIB) as device,
+        SshdLab(place.folder / "lab", 2, wrapper=OWN_PIDS) as lab,
+    ):
+        yield Setting(hosts_of(lab), filename=device)
+
+
+@contextmanager
+def slow_device(place: Place) -> Iterator[Setting]:
+    """A block device that does its I/O in one queue, on a file."""
+    with loop_device(place.folder / "disk", 32 * MIB, "--direct-io=on") as device:
+        yield Setting(filename=device)
+
+
+@contextmanager
+def mounted_otherwise(place: Place) -> Iterator[Setting]:
+    """Two hosts, each with a file system of its own at the same place, and other options."""
+    there = place.folder / "mnt"
+    there.mkdir()
+    lab = SshdLab(place.folder / "lab", 2)
+    for host, option in zip(lab.hosts, ("noatime", "sync"), strict=True):
+        image = place.folder / f"{host.name}.img"
+        with image.open("wb") as file:
+            file.truncate(96 * MIB)
+        quietly("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", image)
+        mount = f'mount -o loop,{option} "$0" {there} && exec "$@"'
+        host.wrapper = (*OWN_PIDS, "sh", "-c", mount, str(image))
+    with lab:
+        yield Setting(hosts_of(lab), filename=f"{there}/data.{{host}}")
+
+
+def throttled(place: Place) -> AbstractContextManager[Setting | None]:
+    """A host whose control group may read little from the disk."""
+    return throttled_to(LIMIT)(place)
+
+
+def throttled_to(*limits: int, every_s: float = 5.0) -> Sabotage:
+    """A host whose control group may read so much from the disk, and so much from there on."""
+
+    @contextmanager
+    def sabotage(place: Place) -> Iterator[Setting]:
+        with throttle(place) as (lab, limit):
+            limit(limits[0])
+            with while_measuring(place, "h1", lambda turn: limit(limits[min(turn, len(limits) - 1)]), every_s):
+                yield Setting(hosts_of(lab))
+
+    return sabotage
+
+
+@contextmanager
+def throttle(place: Place) -> Iterator[tuple[SshdLab, Callable[[int], None]]]:
+    """Yield a host in a control group of its own, and what says how many bytes a second it may read."""
+    group = BLKIO / f"lies-{os.getpid()}-{place.folder.name}"
+    device = place.target.stat().st_dev
+    group.mkdir()
+    try:
+
+        def limit(bytes_per_s: int) -> None:
+            rule = f"{os.major(device)}:{os.minor(device)} {bytes_per_s}\n"
+            (group / "blkio.throttle.read_bps_device").write_text(rule)
+
+        join = ("sh", "-c", f'echo $$ >{group}/cgroup.procs && exec "$@"', "sh")
+        with SshdLab(place.folder / "lab", 1, wrapper=join) as lab:
+            yield lab, limit
+    finally:
+        _leave(group)
+
+
+def _leave(group: Path) -> None:
+    """Remove a control group; what still ends in it is moved to the one above."""
+    for _ in range(100):
+        for pid in (group / "cgroup.procs").read_text().split():
+            with contextlib.suppress(OSError):
+                (group.parent / "cgroup.procs").write_text(pid)
+        with contextlib.suppress(OSError):
+            group.rmdir()
+            return
+    group.rmdir()

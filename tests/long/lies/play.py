@@ -1,0 +1,182 @@
+"""Playing one run of the corpus for real, and what its record says of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.command import benchtui, command, environment
+from tests.lab.faults import forget_on_hosts
+from tests.lab.sshd import SshdLab
+from tests.long.lies.lie import Lie, Place, Setting, hosts_of
+from tests.long.lies.sabotage import OWN_PIDS
+from tests.patience import PATIENCE_S
+
+PROFILE = """\
+profile: lies/one
+version: 1
+title: "{title}"
+tool: fio
+{head}
+prepare: {{layout: {layout}}}
+fio:
+  global: {{{options}, time_based: {time_based}, runtime: {runtime}s{filename}}}
+  jobs: {{load: {{numjobs: 1}}}}
+headline: {{metric: iops, direction: {direction}}}
+"""
+
+
+DISTURBED = 0.01
+
+
+class StoppedError(Exception):
+    """Somebody wants no more runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What came of a run: the checks that weaken it, remarks, and why it gave no record."""
+
+    findings: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+    limiter: str = ""
+    failed: str = ""
+    stolen: float = 0.0  # share of the machine's CPU time that the hypervisor took meanwhile, by the kernel's own count
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether the machine itself was not undisturbed: a run on it is no clean one."""
+        return self.stolen > DISTURBED
+
+    def names(self, check: str) -> bool:
+        """Whether a check spoke up."""
+        return check in self.findings or check in self.remarks
+
+    def is_right(self, lie: Lie) -> bool:
+        """Whether it says of a run what it must."""
+        if self.failed:
+            return False
+        named = self.names(lie.finding) if lie.finding else not (lie.clean and self.findings)
+        return named and self.limiter == (lie.limiter or self.limiter)
+
+
+class Player:
+    """Plays runs, and can be told to stop: what goes on is ended then, and what was made is taken away as always."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self.over = threading.Event()
+
+    def play(self, lie: Lie, *, alone: bool = True) -> Played:
+        """Make one run of a lie and return what its record says. What it made is removed.
+
+        A run that is not alone sees neither the others' processes nor their locks.
+        """
+        with self._place(lie) as place, contextlib.ExitStack() as stack:
+            wrapper = () if alone else OWN_PIDS
+            setting = stack.enter_context(lie.sabotage(place)) or Setting()
+            if lie.hosts:
+                lab = stack.enter_context(SshdLab(place.folder / "lab", lie.hosts, wrapper=wrapper))
+                setting = Setting(hosts_of(lab), setting.filename, setting.options)
+            profile = place.folder / "lie.yaml"
+            profile.write_text(text_of(lie, place, setting))
+            hosts = setting.hosts or ("--hosts", "local")
+            before = cpu_ticks()
+            said = self._run([*wrapper, *command("run", profile, *hosts, "--yes")], place)
+            stolen = share_stolen(before, cpu_ticks())
+            records = list((place.home / "runs").glob("*/run.json"))
+            played = of_record(json.loads(records[0].read_text())) if records else Played(failed=said[-300:])
+            return replace(played, stolen=stolen)
+
+    @contextmanager
+    def _place(self, lie: Lie) -> Iterator[Place]:
+        folder = Path(tempfile.mkdtemp(prefix="lie-", dir=self.base))
+        target = Path(tempfile.mkdtemp(prefix="lie-", dir="/dev/shm" if lie.memory else folder))
+        place = Place(target, folder)
+        place.home.mkdir()
+        try:
+            yield place
+        finally:
+            _forget_runs(place)
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _run(self, argv: Sequence[str], place: Place) -> str:
+        """Run a command to its end, in a session of its own, and return what it said on stderr."""
+        with tempfile.TemporaryFile("w+") as said:
+            process = subprocess.Popen(
+                argv,
+                env=environment(place.home),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                start_new_session=True,
+            )
+            waited = 0.0
+            while process.poll() is None and not self.over.is_set() and waited < PATIENCE_S:
+                waited += 0.1
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(0.1)
+            if process.poll() is None:
+                benchtui(place.home, "stop", "last", "--abort")
+                process.kill()
+                process.wait()
+            if self.over.is_set():
+                raise StoppedError
+            said.seek(0)
+            return said.read()
+
+
+def cpu_ticks() -> list[int]:
+    """Return the machine's CPU time by kind, in ticks (proc(5): user nice system idle iowait irq softirq steal)."""
+    return [int(each) for each in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+
+
+def share_stolen(before: Sequence[int], after: Sequence[int]) -> float:
+    """Return the share of the time between two looks that the hypervisor took."""
+    spent = [late - early for early, late in zip(before, after, strict=True)]
+    return spent[-1] / max(sum(spent), 1)
+
+
+def _forget_runs(place: Place) -> None:
+    """End what is left of runs that were broken off, and remove what they keep on hosts."""
+    for run in (place.home / "runs").glob("*"):
+        forget_on_hosts(run.name)
+
+
+def of_record(record: dict[str, Any]) -> Played:
+    """Return what a record says."""
+    ids: dict[str, list[str]] = {severity: [] for severity in ("error", "warning", "info")}
+    for finding in record["findings"]:
+        ids[finding["severity"]].append(finding["id"])
+    messages = [f"{each['id']} {each['message']}" for each in record["findings"]]
+    limiter = (record["steps"][0].get("limiter") or {}).get("kind", "")
+    failed = record["reason"] if record["state"] == "failed" and not record["findings"] else ""
+    return Played([*ids["error"], *ids["warning"]], ids["info"], messages, limiter, failed)
+
+
+def text_of(lie: Lie, place: Place, setting: Setting) -> str:
+    """Return the profile of a run. Hosts have files of their own, unless they are to share one."""
+    own = ".{host}" if (lie.hosts or setting.hosts) and not lie.shared else ""
+    fileless = any(f"ioengine: {engine}," in lie.options for engine in ("nbd", '"null"'))
+    filename = setting.filename or f"{place.target}/data{own}"
+    return PROFILE.format(
+        title=lie.name,
+        head=lie.head,
+        layout=str(lie.layout and not fileless).lower(),
+        options=", ".join(filter(None, (lie.options.replace(", time_based: 0", ""), setting.options))),
+        time_based=int("time_based: 0" not in lie.options),
+        runtime=lie.runtime_s,
+        filename="" if fileless else f', filename: "{filename}"',
+        direction="write" if "write" in lie.options else "read",
+    )

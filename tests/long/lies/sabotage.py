@@ -1,0 +1,182 @@
+"""What is done to runs: processes that are stopped or started beside them, files that are not what they seem."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+from tests.lab.faults import kill
+from tests.lab.sshd import SshdLab
+from tests.long.lies.lie import Place, Sabotage, Setting, hosts_of
+
+MIB = 1 << 20
+LOOP = ("sh", "-c", "while :; do :; done")
+OWN_PIDS = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+"""What runs side by side must not take each other for somebody else's load, nor hosts of a lab."""
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+
+@contextmanager
+def unwritten(place: Place) -> Iterator[None]:
+    """A file of full size in which nothing was ever written."""
+    with (place.target / "data").open("wb") as file:
+        file.truncate(32 * MIB)
+    yield
+
+
+@contextmanager
+def partly_written(place: Place) -> Iterator[None]:
+    """A file whose blocks are all allocated, and of which a tenth was written."""
+    with (place.target / "data").open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, 32 * MIB)
+        file.write(os.urandom(3 * MIB))
+        file.flush()
+        os.fsync(file.fileno())
+    yield
+
+
+@contextmanager
+def beside(*commands: tuple[str, ...]) -> Iterator[None]:
+    """Have programs running; they end by their pids."""
+    made = [subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for words in commands]
+    try:
+        yield
+    finally:
+        for each in made:
+            each.kill()
+            each.wait()
+
+
+def busy_cpus(_: Place) -> contextlib.AbstractContextManager[None]:
+    """Another program on every CPU, before the load and beside it."""
+    return beside(*[LOOP] * (os.cpu_count() or 1))
+
+
+@contextmanager
+def other_generator(place: Place) -> Iterator[None]:
+    """Somebody else's dd on the same machine."""
+    with beside(("dd", "if=/dev/zero", f"of={place.folder / 'other'}", "bs=4k", "count=1000000000", "oflag=dsync")):
+        yield
+
+
+@contextmanager
+def pinned(place: Place) -> Iterator[Setting]:
+    """A client that may use one CPU alone, on which somebody else computes."""
+    one = ("taskset", "-c", "0")
+    with SshdLab(place.folder / "lab", 1, wrapper=one) as lab, beside((*one, *LOOP)):
+        yield Setting(hosts_of(lab))
+
+
+@contextmanager
+def meanwhile(work: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Have a thread at work until the run is over."""
+    over = threading.Event()
+    thread = threading.Thread(target=work, args=(over,))
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def while_measuring(
+    place: Place, host: str, work: Callable[[int], None], every_s: float
+) -> contextlib.AbstractContextManager[None]:
+    """Do something every few seconds from the begin of a measurement to the end of the run; it is told which time."""
+
+    def turns(over: threading.Event) -> None:
+        while not over.wait(0.1):
+            if any(map(_is_measuring, place.loads(host))):
+                break
+        for turn in count():
+            if over.is_set():
+                return
+            work(turn)
+            over.wait(every_s)
+
+    return meanwhile(turns)
+
+
+def held_up(host: str, stopped_s: float, running_s: float) -> Sabotage:
+    """Stop a host's load again and again, so that it does a part of what the others do."""
+
+    def sabotage(place: Place) -> contextlib.AbstractContextManager[None]:
+        def work(over: threading.Event) -> None:
+            while not over.wait(running_s):
+                stop_loads(place, host, stopped_s, over)
+
+        return meanwhile(work)
+
+    return sabotage
+
+
+def stop_loads(place: Place, host: str, seconds: float, over: threading.Event) -> bool:
+    """Stop the load of a host for some time; False when it has none."""
+    found = [pid for pid in place.loads(host) if _is_measuring(pid)]
+    for pid in found:
+        kill(pid, signal.SIGSTOP)
+    if found:
+        over.wait(seconds)
+    for pid in found:
+        kill(pid, signal.SIGCONT)
+    return bool(found)
+
+
+def _is_measuring(pid: int) -> bool:
+    """Tell whether a process is the load generator's, in a measurement."""
+    with contextlib.suppress(OSError):
+        words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        task = next((word for word in words if word.startswith(b"BENCHTUI_TASK=")), b"")
+        return Path(f"/proc/{pid}/comm").read_text().strip() == "fio" and b".measure" in task
+    return False
+
+
+def once(host: str, after_s: float, stopped_s: float) -> Sabotage:
+    """Stop a host's load once, so long after it has begun."""
+
+    def sabotage(place: Place) -> contextlib.AbstractContextManager[None]:
+        def work(over: threading.Event) -> None:
+            while not over.wait(0.02):
+                if any(map(_is_measuring, place.loads(host))):
+                    over.wait(after_s)
+                    stop_loads(place, host, stopped_s, over)
+                    return
+
+        return meanwhile(work)
+
+    return sabotage
+
+
+@contextmanager
+def rebooted(place: Place) -> Iterator[Setting]:
+    """A host that is another boot all of a sudden: all that ran there is gone, its connections too."""
+    boot = place.folder / "boot_id"
+    boot.write_text(f"{uuid.uuid4()}\n")
+    mount = (*OWN_PIDS, "sh", "-c", f'mount --bind "$0" {BOOT_ID} && exec "$@"', str(boot))
+    lab = SshdLab(place.folder / "lab", 2, wrapper=OWN_PIDS)
+    host = lab.hosts[1]
+    host.wrapper = mount
+    with lab:
+
+        def work(over: threading.Event) -> None:
+            while not over.wait(0.1):
+                if any(map(_is_measuring, place.loads(host.name))):
+                    over.wait(2)
+                    boot.write_text(f"{uuid.uuid4()}\n")
+                    if host.process is not None:
+                        host.process.kill()  # and with it all that runs there
+                        host.process.wait()
+                    host.start()
+                    return
+
+        with meanwhile(work):
+            yield Setting(hosts_of(lab))

@@ -1,0 +1,213 @@
+"""Live and Result, of runs that were made up: each second of a host is one that a real fio printed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from functools import partial
+from math import inf
+from pathlib import Path
+
+from tests.app import scenes, test_live_judged, test_matrix_screens
+from tests.app.journal_maker import MIX, RUN_ID, RunMaker, host_names
+from tests.app.matrix_maker import figures_of, suite, sweep
+from tests.app.search_maker import offers, search_in
+from tests.app.stage import Stage, app_on
+from tests.app.test_facts_differ import finished as differing
+from tests.app.test_operations import iterations, metadata_run
+from tests.long.pictures.looks import Look, Open, Picture, on_tab, pressed
+from tui.model.event import HostFacts, HostProblem, HostState, RunEnded
+from tui.results.findings import live as findings
+from tui.results.store.build import write_record
+
+MDTEST = Path(__file__).parents[2] / "data" / "runs" / "mdtest"
+SECONDS = 100
+Made = Callable[[Path], RunMaker]
+
+
+def on(make: Made, step: str = "live") -> Callable[[Path], Open]:
+    """Open a screen on a run."""
+
+    def made(home: Path) -> Open:
+        findings.SHARE = inf  # what looks cost has no meaning on a clock that stands still
+        maker = make(home)
+        return lambda look: app_on(maker, step, theme=look.theme, symbols=look.symbols)
+
+    return made
+
+
+def replayed(make: Made) -> Callable[[Path], Open]:
+    """Play a run again."""
+
+    def made(home: Path) -> Open:
+        maker = recorded(make)(home)
+
+        def opened(look: Look) -> Stage:
+            app = app_on(maker, theme=look.theme, symbols=look.symbols)
+            app.replay = 1.0
+            return app
+
+        return opened
+
+    return made
+
+
+def recorded(make: Made) -> Made:
+    """Let a run end, and keep its record."""
+
+    def made(home: Path) -> RunMaker:
+        maker = make(home).finish()
+        write_record(maker.run_dir)
+        return maker
+
+    return made
+
+
+def of(name: str, hosts: int, seconds: int = SECONDS) -> Made:
+    """One of the scenes."""
+    return partial(scenes.scene, name, hosts=hosts, seconds=seconds)
+
+
+def mixed(home: Path) -> RunMaker:
+    """Reads and writes."""
+    return scenes.scene("plain", home, 12, SECONDS, MIX)
+
+
+def waiting(home: Path) -> RunMaker:
+    """All hosts but a frozen one have finished."""
+    maker = scenes.begun(home, 12, runtime_s=60)
+    frozen = maker.hosts[6]
+    maker.measure(50).measure(10, silent=[frozen])
+    maker.end_loads(*(host for host in maker.hosts if host != frozen))
+    return maker.measure(8, silent=maker.hosts)
+
+
+def limited(home: Path) -> RunMaker:
+    """Clients without CPU, one of another kernel, with servers beside them."""
+    maker = scenes.begun(home, 6, busy=test_live_judged.BUSY)
+    for host in maker.hosts:
+        maker.add(HostFacts(t=1.2, host=host, facts={"nics": test_live_judged.nics(9000)}))
+    maker.add(HostFacts(t=1.2, host=maker.hosts[-1], facts={"kernel": "Linux 5.14.0-427.el9"}))
+    servers = ("osd-1", "osd-2")
+    for server in servers:
+        maker.look_at(server, test_live_judged.SERVER, server=True)
+    for host in maker.hosts:
+        spread = maker.chance.uniform(0.96, 1.0)
+        maker.look_at(host, {key: value * spread for key, value in test_live_judged.BUSY.items()})
+    for _ in range(SECONDS):
+        maker.measure(1)
+        maker.add(*(maker.telemetry(server, maker.t) for server in servers))
+    return maker
+
+
+def laid_out(home: Path) -> RunMaker:
+    """Files are written before the load."""
+    return RunMaker(home / "runs" / RUN_ID, host_names(8), MIX).begin().layout(5, 8)
+
+
+def refused(home: Path) -> RunMaker:
+    """Another run holds some of the hosts."""
+    maker = RunMaker(home / "runs" / RUN_ID, host_names(8)).begin()
+    said = "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump (for 48s more, unless that run renews it)"
+    for host in maker.hosts[:3]:
+        maker.add(HostProblem(t=maker.t, host=host, phase="preflight", code="host-locked", message=said))
+        maker.add(HostState(t=maker.t, host=host, state="failed", detail=said))
+    maker.add(RunEnded(t=maker.t, state="failed", exit_code=3, reason="3 hosts are in use"))
+    return maker
+
+
+def searching(home: Path) -> RunMaker:
+    """A search for capacity, five points in."""
+    maker = search_in(home).measure_points(5)
+    return maker.offer(5, offers()[5]).load(4, offers()[5].rate_iops)
+
+
+def searched(home: Path) -> RunMaker:
+    """The same at its end."""
+    return search_in(home).measure_points().skip(*range(7, 12))
+
+
+def sweeping(home: Path) -> RunMaker:
+    """A sweep, twelve of twenty steps in, with a load that goes on."""
+    maker = test_matrix_screens.half_way(home)
+    maker.together = True
+    return maker.measure(9)
+
+
+def swept(home: Path) -> RunMaker:
+    """The whole sweep."""
+    return sweep(home).steps_done(dict(enumerate(figures_of())))
+
+
+def suited(home: Path) -> RunMaker:
+    """A suite of three profiles."""
+    return suite(home).steps_done({0: 5200.0, 1: 214_000.0, 2: 9100.0})
+
+
+def metadata(home: Path) -> RunMaker:
+    """mdtest in its third iteration."""
+    maker = iterations(metadata_run(home, scenes.Scene), 40.0, 36.0)
+    begin = maker.t
+    for second in range(25):
+        maker.add(*(maker.telemetry(host, begin + second + 1) for host in maker.looked_at))
+    return maker
+
+
+def metadata_result(home: Path) -> Open:
+    """A real run of mdtest that was kept."""
+    run_dir = home / "runs" / str(json.loads((MDTEST / "run.json").read_text())["run_id"])
+    shutil.copytree(MDTEST, run_dir)
+
+    def opened(look: Look) -> Stage:
+        app = Stage(home, run_dir, theme=look.theme, symbols=look.symbols)
+        app.first_step = "result"
+        return app
+
+    return opened
+
+
+def refused_result(home: Path) -> RunMaker:
+    """A run that was refused, with its record."""
+    maker = refused(home)
+    write_record(maker.run_dir)
+    return maker
+
+
+WHOLE = recorded(of("plain", 8, scenes.RUNTIME_S))
+LAGGED = recorded(of("lag", 64, scenes.RUNTIME_S))
+PICTURES = (
+    *(Picture(f"live-{hosts}", on(of("plain", hosts))) for hosts in (1, 8, 64, 256)),
+    *(Picture(f"live-lag-{hosts}", on(of("lag", hosts))) for hosts in (8, 64, 256)),
+    Picture("live-stall", on(of("stall", 8))),
+    Picture("live-lost", on(of("lost", 8))),
+    Picture("live-troubled-64", on(of("troubled", 64))),
+    Picture("live-waiting", on(waiting)),
+    Picture("live-mix", on(mixed)),
+    Picture("live-limit", on(limited)),
+    Picture("live-layout", on(laid_out)),
+    Picture("live-refused", on(refused)),
+    Picture("live-sweep", on(sweeping)),
+    Picture("live-search", on(searching)),
+    Picture("live-mdtest", on(metadata)),
+    Picture("live-host", on(of("lag", 8)), pressed("enter")),
+    Picture("live-findings", on(limited), pressed("f")),
+    Picture("live-zoom", on(of("stall", 8)), pressed("z")),
+    Picture("live-back", on(of("stall", 8)), pressed(*["left_square_bracket"] * 20)),
+    Picture("live-replay", replayed(of("stall", 8)), pressed("space", *["right"] * 6)),
+    Picture("live-end", on(recorded(of("lag", 8, scenes.RUNTIME_S)))),
+    Picture("result", on(WHOLE, "result")),
+    *(Picture(f"result-{name}", on(WHOLE, "result"), on_tab(name)) for name in
+      ("defend", "latency", "time", "load", "commands", "published")),
+    Picture("result-lag", on(LAGGED, "result")),
+    Picture("result-hosts", on(LAGGED, "result"), on_tab("hosts")),
+    Picture("result-findings", on(LAGGED, "result"), on_tab("findings")),
+    Picture("result-limit", on(recorded(limited), "result")),
+    Picture("result-facts", on(differing, "result"), on_tab("facts")),
+    Picture("result-sweep", on(recorded(swept), "result")),
+    Picture("result-suite", on(recorded(suited), "result")),
+    Picture("result-search", on(recorded(searched), "result")),
+    Picture("result-mdtest", metadata_result),
+    Picture("result-refused", on(refused_result, "result")),
+    Picture("result-copy", on(WHOLE, "result"), pressed("y", sees="Copy")),
+)  # fmt: skip

@@ -1,0 +1,157 @@
+"""Screens around a run: choosing hosts and a profile, what will happen, the runs that were kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.app.driver import User, options, write_inventory
+from tests.app.scenes import Scene, begun
+from tests.app.stage import Stage
+from tests.app.test_facts_differ import ALIKE, facts_of
+from tests.long.pictures.looks import Act, Look, Open, Picture, pressed, settled
+from tui.app.app import BenchtuiApp
+from tui.app.screens.editor.screen import EditorScreen
+from tui.engine.preflight.host_check import HostCheck
+from tui.results.store.build import write_record
+from tui.results.store.marks import rename, retag, star
+
+INVENTORY = """\
+hosts:
+  weka-[01-08]: {groups: [clients]}
+  osd-[1-3]: {groups: [storage], role: server}
+"""
+CLIENTS = tuple(f"weka-{number:02}" for number in range(1, 9))
+OWN = """\
+# what we run before and after each firmware
+profile: lab/nightly
+extends: weka/read-iops
+params:
+  runtime: 120s
+  numjobs: 64
+fio:
+  jobs:
+    read_iops: {bs: 4k, rw: randraed}
+"""
+RUNS = (  # day, profile, hosts, pace against the others, how it ended
+    (14, "weka/read-throughput", 4, 1.0, "complete"),
+    (15, "weka/read-iops", 8, 0.93, "complete"),
+    (16, "mapr/nfs-randread-8k", 4, 1.0, "failed"),
+    (17, "weka/write-latency", 8, 1.0, "complete"),
+    (18, "ceph/randread-60s", 3, 0.6, "partial"),
+    (19, "weka/read-iops", 8, 1.0, "complete"),
+    (20, "weka/read-iops", 8, 1.06, "complete"),
+)
+
+
+def chosen(*hosts: str, profile: str | None = None, checked: bool = False, **more: object) -> Callable[[Path], Open]:
+    """Open the app with hosts and a profile; the hosts have been reached when `checked`."""
+
+    def made(home: Path) -> Open:
+        write_inventory(home, INVENTORY)
+        (home / "ssh_config").write_text("Host *\n  User bench\n")
+        own = home / "profiles" / "lab" / "nightly.yaml"
+        own.parent.mkdir(parents=True)
+        own.write_text(OWN.replace("randraed", "randread"))
+
+        def opened(look: Look) -> BenchtuiApp:
+            asked = options(home, hosts=hosts, profile=profile, theme=look.theme, symbols=look.symbols, **more)
+            app = BenchtuiApp(asked)
+            app.selection.checks = checks() if checked else {}
+            return app
+
+        return opened
+
+    return made
+
+
+def checks() -> dict[str, HostCheck]:
+    """What a check found: two clients that differ, one whose key nobody knows."""
+    found = {name: HostCheck(name, True, facts=facts_of(name)) for name in CLIENTS[:7]}
+    said = "unknown host key ssh-ed25519 SHA256:0123456789abcdefghijklmnopqrstuvwxyzABCDEFG"
+    found[CLIENTS[7]] = HostCheck(CLIENTS[7], False, "host-key-unknown", said)
+    servers = {name: HostCheck(name, True, facts={**ALIKE, "cpus": 96}) for name in ("osd-1", "osd-2", "osd-3")}
+    return found | servers
+
+
+def empty(home: Path) -> Open:
+    """A home in which nothing is, as at the first start."""
+    return lambda look: BenchtuiApp(options(home, theme=look.theme, symbols=look.symbols))
+
+
+def kept(home: Path) -> Open:
+    """Runs of a week."""
+    for day, tag, hosts, pace, state in RUNS:
+        last = keep(home, day, tag, hosts, pace, state)
+    star(last.run_dir, starred=True)
+    retag(last.run_dir, {"firmware": "4.3.1"})
+    rename(last.run_dir, "after the firmware")
+
+    def opened(look: Look) -> Stage:
+        app = Stage(home, last.run_dir, theme=look.theme, symbols=look.symbols)
+        app.first_step, app.engine_lives = "runs", False
+        return app
+
+    return opened
+
+
+def keep(home: Path, day: int, tag: str, hosts: int, pace: float, state: str) -> Scene:
+    """Return a run of one day that was kept."""
+    run_id = f"202611{day}T021530Z-{tag.replace('/', '-')}-{day:04x}"
+    utc = f"2026-11-{day}T02:15:30.000000Z"
+    maker = begun(home, hosts, utc=utc, run_id=run_id, tag=tag, runtime_s=60.0)
+    maker.chance.seed(day)
+    maker.pace = {host: each * pace for host, each in maker.pace.items()}
+    broken = maker.hosts[1:2] if state == "partial" else []
+    for host in broken:
+        maker.measure(20).fail(host, "host-lost", "no answer for 30 s: the connection broke")
+    if state != "failed":
+        maker.measure(60 if not broken else 40, silent=broken)
+    reason = {"failed": "weka-01: directory /mnt/mapr does not exist", "partial": "1 problem on hosts"}.get(state, "")
+    maker.finish(state, reason, broken=maker.hosts if state == "failed" else broken)  # type: ignore[arg-type]
+    write_record(maker.run_dir)
+    return maker
+
+
+def editing(*keys: str, broken: bool = False) -> Act:
+    """Open the profile of one's own in the editor."""
+
+    async def act(user: User) -> None:
+        path = user.app.paths.profiles / "lab" / "nightly.yaml"
+        if broken:
+            path.write_text(OWN)
+        user.app.keep_step("editor", EditorScreen(path))
+        user.app.show_step("editor")
+        await settled(user)
+        await pressed(*keys)(user)
+
+    return act
+
+
+async def latencies_compared(user: User) -> None:
+    """Compare the two newest runs, and go to their latencies: the end of the page."""
+    await pressed("space", "space", "c", sees="makes the next run A")(user)
+    await pressed("l")(user)
+    await pressed("G", sees="share of I/Os by latency")(user)
+
+
+PICTURES = (
+    Picture("first-start", empty),
+    Picture("hosts", chosen(*CLIENTS, checked=True), pressed("j", "j", "j", "j")),
+    Picture("hosts-unknown-key", chosen(*CLIENTS, checked=True), pressed(*["j"] * 7)),
+    Picture("profiles", chosen(*CLIENTS, profile="weka/read-iops"), pressed("2")),
+    Picture("profiles-filter", chosen(*CLIENTS), pressed("2", "slash", *"wkrdio")),
+    Picture("editor", chosen(*CLIENTS), editing()),
+    Picture("editor-form", chosen(*CLIENTS), editing("f5")),
+    Picture("editor-problem", chosen(*CLIENTS), editing("f4", broken=True)),
+    Picture("review", chosen(*CLIENTS, profile="weka/read-iops", review=True)),
+    Picture("review-sweep", chosen(*CLIENTS[:3], profile="ceph/randread-60s", review=True)),
+    Picture("review-differ", chosen(*CLIENTS[3:7], profile="weka/read-iops", review=True, checked=True)),
+    Picture("runs", kept),
+    Picture("runs-filter", kept, pressed("slash", *"weka/read-iops verdict:valid")),
+    Picture("runs-export", kept, pressed("e", sees="Export")),
+    Picture("compare", kept, pressed("space", "space", "c", sees="makes the next run A")),
+    Picture("compare-latencies", kept, latencies_compared),
+    Picture("help", chosen(*CLIENTS), pressed("question_mark")),
+    Picture("palette", chosen(*CLIENTS), pressed("ctrl+p")),
+)
