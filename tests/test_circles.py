@@ -14,7 +14,11 @@ import pytest
 ROOT = Path(__file__).parent.parent
 Graph = Mapping[str, set[str]]
 
-EXTENSION_POINTS = {"benchtui.workloads": "tui.model.tool", "benchtui.exporters": "tui.model.exporter"}
+EXTENSION_POINTS = {
+    "benchtui.workloads": "tui.model.tool",
+    "benchtui.exporters": "tui.model.exporter",
+    "benchtui.sources": "tui.sources.registry",
+}
 """Groups of entry points that other packages add to, and their loaders: a loader needs none of those it finds."""
 
 

@@ -77,6 +77,7 @@ def test_names_are_those_of_today(user: Path) -> None:
     assert runs() == ["last", "last:any", RUN]
     assert set(hosts()) == {"c1", "c2", "c3", "@clients", "@rack1", "local", "node1"}
     assert hosts("c1,c") == ["c1,c2", "c1,c3"]
+    assert hosts("ans") == ["ansible:"]
     assert "ceph/all" in profiles("ceph/")
     assert "csv" in formats()
 

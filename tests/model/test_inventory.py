@@ -82,8 +82,9 @@ def test_an_inventory_may_be_empty(text: str) -> None:
         ("hosts:\n  a: {identity: ''}\n", "i.yaml:2:17: hosts.a.identity: found ''; it must not be empty"),
         (
             "hosts:\n  h[1-3: {}\n",
-            "i.yaml:2:3: host specification 'h[1-3': brackets do not match; allowed is a name, a range like h[1-4] "
-            "or weka-[01-08,12], a group like @clients, or local",
+            "i.yaml:2:3: host specification 'h[1-3': brackets do not match; allowed is a name, a range like h[1-4], "
+            "weka-[01-08,12] or h[1-9/2], user@host:port, a group like @clients, a source like ansible:FILE, "
+            "!NAME to leave out, or local",
         ),
         ("hosts:\n  h[1-2]:\n  h2:\n", "i.yaml:3:3: host 'h2' stands twice"),
         ("hosts:\n  a:\n  a:\n", "i.yaml:3:3: the key 'a' stands twice; it was first given on line 2"),
@@ -96,7 +97,7 @@ def test_an_inventory_may_be_empty(text: str) -> None:
             "groups: {'x y': []}\n",
             "i.yaml:1:10: groups: found the name 'x y'; it must look like letters, digits, _ . and -, such as clients",
         ),
-        ("groups: {a: b}\n", "i.yaml:1:13: groups.a: found 'b'; allowed is a list"),
+        ("groups: {a: b}\n", "i.yaml:1:13: groups.a: found 'b'; allowed is a list, a mapping"),
     ],
 )
 def test_a_mistake_is_pointed_at(text: str, message: str) -> None:

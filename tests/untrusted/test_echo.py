@@ -19,6 +19,7 @@ from tui.model import hostspec
 from tui.model.problem import Problem, UsageError
 from tui.remote.vault import Question
 from tui.results.store.filter import KEYS, parse
+from tui.sources.registry import installed_sources
 
 CONTROLS = "\x1b\x07\x9b\x9d\x85\x7f\r\n\b\u202e\u2066\u200f\u061c\u2028\udc9b"
 typed = st.text(alphabet=st.one_of(st.sampled_from(CONTROLS + "[]-,@:!=~^/ h1"), st.characters()), max_size=30)
@@ -114,10 +115,17 @@ def refused(call: Callable[[], object]) -> Iterator[str]:
         yield from map(str, error.problems)
 
 
+def named_by(fleet: Fleet, spec: str) -> None:
+    """Resolve the parts of a SPEC, but those that would run a command or read a file."""
+    for part in hostspec.split(spec):
+        if (hostspec.source_of(part) or ("",))[0] not in installed_sources():
+            fleet.chooser.part(part, ())
+
+
 def said_of_hosts(spec: str) -> list[str]:
     """Return what is said of a host spec before any name is looked up."""
     fleet = Fleet(None, Path(os.devnull))
-    found = list(refused(lambda: [fleet._part(part) for part in hostspec.split(spec)]))
+    found = list(refused(lambda: named_by(fleet, spec)))
     return [*found, str(Problem(fleet._unknown(spec)))]
 
 

@@ -13,6 +13,7 @@ from tui.cli.shared.verbs import VERBS
 from tui.model.paths import from_home
 from tui.model.problem import BenchtuiError
 
+MOST_FILES = 2000  # of one folder
 FILES = ("FILE", "PATH", "DIR", "FOLDER")
 
 
@@ -105,9 +106,13 @@ def profiles(_: str) -> Iterable[str]:
 def hosts(prefix: str) -> Iterable[str]:
     """Hosts of the inventory and of ~/.ssh/config, @groups, local; of a list with commas the last one, none twice."""
     from tui.engine.hosts.ssh_names import PATTERN, words_in
-    from tui.model.hostspec import LOCAL, split
+    from tui.model.hostspec import LOCAL, STDIN, source_of, split
+    from tui.sources.registry import installed_sources
 
     parts = split(prefix + "?")  # the last one is being typed
+    typed = parts[-1][:-1]
+    if (found := source_of(typed.removeprefix("!"))) and found[0] in installed_sources() and found[1] != STDIN:
+        return [prefix.removesuffix(found[1]) + rest for rest in of_source(*found)]
     before = "".join(f"{part}," for part in parts[:-1])
     described = inventory()
     known, groups = described.get("hosts") or {}, groups_in(described)
@@ -115,8 +120,31 @@ def hosts(prefix: str) -> Iterable[str]:
     names += [
         word for word in words_in(user_settings().ssh_config or from_home("~/.ssh/config")) if not PATTERN & set(word)
     ]
+    if typed and not any(name.startswith(typed) for name in names):
+        names = [f"{source}:" for source in installed_sources()]
     named = {name for part in parts[:-1] for name in _named_by(part, groups)}
     return [before + name for name in dict.fromkeys(names) if not (named and named.issuperset(_named_by(name, groups)))]
+
+
+def of_source(name: str, text: str) -> Iterable[str]:
+    """Return what may stand behind a source's colon: files, and what the source itself knows without asking anybody."""
+    from tui.sources.base import SourceContext
+    from tui.sources.registry import load_source
+
+    source = load_source(name)
+    known = source.complete(text, SourceContext.here())
+    return [*known, *(files_at(text) if source.takes_files else ())]
+
+
+def files_at(text: str) -> Iterable[str]:
+    """Return the paths that go on from what is typed, folders with a / behind them."""
+    folder, slash, begin = text.rpartition("/")
+    try:
+        with os.scandir(from_home(folder + slash) if slash else ".") as entries:
+            found = [each for each, _ in zip(entries, range(MOST_FILES), strict=False) if each.name.startswith(begin)]
+    except OSError:
+        return ()
+    return sorted(f"{folder}{slash}{each.name}{'/' * each.is_dir()}" for each in found)
 
 
 def _named_by(part: str, groups: dict[str, Any]) -> list[str]:
@@ -131,7 +159,8 @@ def _named_by(part: str, groups: dict[str, Any]) -> list[str]:
 
 def groups_in(described: dict[str, Any]) -> dict[str, list[Any]]:
     """Return the members of every group of an inventory: as it is listed, and as it stands at hosts."""
-    found = {str(name): list(members or ()) for name, members in (described.get("groups") or {}).items()}
+    written = (described.get("groups") or {}).items()
+    found = {str(name): list(members) if isinstance(members, list) else [] for name, members in written}
     for host, each in (described.get("hosts") or {}).items():
         for group in (each.get("groups") if isinstance(each, dict) else None) or ():
             found.setdefault(str(group), []).append(host)

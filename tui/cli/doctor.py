@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-from tui.cli.checks import Check, Status, Surroundings, folders, machine, ssh, terminal
+from tui.cli.checks import Check, Status, Surroundings, folders, machine, sources, ssh, terminal
 from tui.cli.shared.output import wants_colour
 from tui.metrics.units import plural
 from tui.model.plain import printable
@@ -17,7 +17,7 @@ SCHEMA = "benchtui.doctor/1"
 CHECKS: tuple[Callable[[Surroundings], Check], ...] = (
     *(machine.python, machine.version, folders.config, folders.settings, folders.inventory),
     *(folders.data, folders.space, folders.runs, folders.shared),
-    *(ssh.config, ssh.login, ssh.known_hosts, machine.open_files, machine.load_generator),
+    *(sources.sources, ssh.config, ssh.login, ssh.known_hosts, machine.open_files, machine.load_generator),
     *(terminal.terminal, terminal.characters, terminal.tmux, terminal.editor, machine.logout),
 )
 SYMBOLS: dict[Status, str] = {"ok": "✓", "warn": "!", "fail": "✗"}

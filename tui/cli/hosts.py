@@ -15,7 +15,7 @@ from tui.model.plain import some
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
-    from tui.engine.hosts.fleet import Origin
+    from tui.engine.hosts.fleet import Fleet, Origin
     from tui.engine.preflight.host_check import HostCheck
     from tui.remote.connections import Connections
     from tui.remote.hostkeys import Presented
@@ -25,6 +25,7 @@ T = TypeVar("T")
 ALL_GOOD, UNFIT = 0, 3
 SWEEP_CODES = "exit codes: 0 nothing is left, 2 wrong usage, 3 something remains, or a host could not be asked"
 CHECK_CODES = "exit codes: 0 all are fit for a load, 2 wrong usage, 3 one is not"
+SPEC_HELP = "names, ranges, @groups, !NAME to leave out, sources such as ansible:FILE, local; default: all"
 TRUST_CODES = "exit codes: 0 all keys are pinned, 2 wrong usage, 3 one is not"
 
 
@@ -45,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     sweep.add_argument("--yes", action="store_true", help="do not ask")
     sweep.add_argument("--run", metavar="RUN", help="this run alone, by its full id, even while it is supervised")
     for verb in (listed, check, trust, sweep):
-        verb.add_argument("hosts", nargs="*", metavar="SPEC", help="names, @groups, ranges, local; default: all")
+        verb.add_argument("hosts", nargs="*", metavar="SPEC", help=SPEC_HELP)
     add = verbs.add_parser("add", help="add a host to the inventory")
     add.add_argument("name", metavar="NAME", help="a name, or a range like weka-[01-08]")
     add.add_argument("--address", help="name or IP address, when it is not NAME")
@@ -68,7 +69,18 @@ def main(args: argparse.Namespace) -> int:
 def chosen(args: argparse.Namespace) -> list[HostAddress]:
     """Return the hosts of the arguments; all known ones when none is named."""
     fleet = load_fleet(args)
-    return fleet.resolve(args.hosts) if args.hosts else [address for address, _ in fleet.all()]
+    return fleet.resolve(args.hosts) if args.hosts else [address for address, _ in all_known(fleet)]
+
+
+def all_known(fleet: Fleet) -> list[tuple[HostAddress, Origin]]:
+    """Return every host that is known by name, those of groups with a source too; a source that fails is told."""
+    for group in fleet.sources:
+        try:
+            fleet.resolve([f"@{group}"])
+        except UsageError as error:
+            for problem in error.problems:
+                say(f"benchtui: @{group}: {problem}")
+    return fleet.all()
 
 
 def connected(args: argparse.Namespace, work: Callable[[Connections], Awaitable[T]]) -> T:
@@ -103,10 +115,10 @@ def listed_hosts(args: argparse.Namespace) -> list[tuple[HostAddress, Origin]]:
     """Return the hosts of the arguments in their order, all known ones when none is named, with their origin."""
     fleet = load_fleet(args)
     if not args.hosts:
-        return fleet.all()
-    names = [address.name for address in fleet.resolve(args.hosts)]
-    known = {address.name: (address, origin) for address, origin in fleet.all(names)}
-    return [known[name] for name in names]
+        return all_known(fleet)
+    addresses = fleet.resolve(args.hosts)
+    origins = {address.name: origin for address, origin in fleet.all([address.name for address in addresses])}
+    return [(address, origins.get(address.name, "command line")) for address in addresses]
 
 
 def check_all(args: argparse.Namespace) -> int:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tui.app.frame.shell import Options
+    from tui.engine.hosts.fleet import Fleet
 
 PASSES = 4  # over what is new, until one over what they left; Python's 10 left so much that it took 60 ms
 
@@ -59,8 +60,9 @@ def main(args: argparse.Namespace) -> int:
     from tui.app.frame.shell import Options
 
     settings = user_settings()
-    hosts = chosen_hosts(args, args.hosts or settings.hosts)
-    servers = chosen_hosts(args, args.servers) if args.servers else ()
+    fleet = fleet_of(args, args.hosts or settings.hosts)
+    hosts = chosen_hosts(fleet, args.hosts or settings.hosts)
+    servers = chosen_hosts(fleet, args.servers)
     options = Options(
         paths=paths(),
         inventory=args.inventory,
@@ -71,6 +73,7 @@ def main(args: argparse.Namespace) -> int:
         overrides=pairs(args.overrides, "--set"),
         review=args.review,
         settings=settings,
+        fleet=fleet,
         **looks(args.theme, args.symbols, settings),
     )
     return open_screens(options, mouse=settings.mouse and not args.no_mouse)
@@ -115,15 +118,17 @@ def check_terminal() -> None:
         raise UsageError("TERM is dumb or not set, the screens cannot be shown; use: benchtui run PROFILE")
 
 
-def chosen_hosts(args: argparse.Namespace, specs: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the hosts asked for. Raises UsageError, also where files that describe hosts are wrong."""
+def fleet_of(args: argparse.Namespace, specs: Sequence[str]) -> Fleet | None:
+    """Return the hosts that the options describe; None where none does. Raises UsageError for files that are wrong."""
     from tui.cli.shared.common import load_fleet, take_host_files
 
     take_host_files(args)
-    if not (specs or args.inventory or args.ssh_config):
-        return ()
-    fleet = load_fleet(args)
-    return tuple(host.name for host in fleet.resolve(specs)) if specs else ()
+    return load_fleet(args) if specs or args.servers or args.inventory or args.ssh_config else None
+
+
+def chosen_hosts(fleet: Fleet | None, specs: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the hosts asked for. Raises UsageError."""
+    return tuple(host.name for host in fleet.resolve(specs)) if fleet is not None and specs else ()
 
 
 def chosen_profile(args: argparse.Namespace) -> str | None:

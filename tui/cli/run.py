@@ -20,10 +20,17 @@ if TYPE_CHECKING:
     from tui.model.plan import Plan
 
 STREAM_HELP = "follow the run in a format of `benchtui export`: to stdout, a file, or an http address that takes it"
-HOSTS_HELP = "names, @groups, ranges like h[1-4], or local (default: `hosts` of benchtui config)"
+HOSTS_HELP = (
+    "names, ranges like h[1-4], user@host:port, @groups, !NAME to leave out, local, or a source: file:PATH, -, "
+    "ansible:FILE[:GROUP], slurm:JOBID, k8s:NAMESPACE/SELECTOR, command:... (default: `hosts` of benchtui config)"
+)
 EXIT_CODES = (
     "exit codes: 0 complete, 1 invalid by a finding, 2 wrong usage, 3 refused before any load, 4 partial or failed, "
     "5 no load keeps the limits, 6 a search whose points or time were spent before it knew, 130 interrupted and saved"
+)
+EXAMPLES = (
+    "examples: benchtui run demo/quick --hosts 'h[1-8],!h3' --hosts ansible:inventory.ini:clients; "
+    "nodeset -e @io | benchtui run demo/quick --hosts - --yes"
 )
 LEASE_HELP = "stop the load on hosts this long after they lost contact (default: `lease` of benchtui config, 60s)"
 NEVER_S = 10 * 365 * 86400.0
@@ -38,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def add_all(parser: argparse.ArgumentParser) -> None:
     """Add what any run is launched with."""
-    parser.epilog = EXIT_CODES
+    parser.epilog = f"{EXAMPLES}; {EXIT_CODES}"
     add = parser.add_argument
     add("profile", metavar="PROFILE", help="a profile's name, or the path of its YAML file")
     add("--hosts", action="append", default=[], metavar="SPEC", help=HOSTS_HELP)
@@ -187,9 +194,11 @@ def plan_from(args: argparse.Namespace, wish: Wish | None = None) -> Plan:
     loaded = Catalogue(paths().profiles).load(args.profile)
     fleet, wanted = load_fleet(args), user_settings()
     lease_s = wanted.lease_s if args.lease is None else lease_of(args.lease, sure=args.yes)
+    hosts, servers = fleet.resolve(args.hosts or wanted.hosts), fleet.resolve(args.servers)
     choices = Choices(
-        hosts=fleet.resolve(args.hosts or wanted.hosts),
-        servers=fleet.resolve(args.servers),
+        hosts=hosts,
+        servers=servers,
+        sources=fleet.uses,
         overrides=pairs(args.overrides, "--set"),
         repeat=args.repeat,
         sweep=sweep_of(args.sweep),
@@ -205,7 +214,9 @@ def plan_from(args: argparse.Namespace, wish: Wish | None = None) -> Plan:
         attest=pairs(args.attest, "--attest"),
         search=wish or Wish("none"),
     )
-    return build_plan(loaded, choices)
+    plan = build_plan(loaded, choices)
+    plan.remarks = [*fleet.notes, *plan.remarks]
+    return plan
 
 
 def sweep_of(words: list[str]) -> dict[str, list[str]]:

@@ -12,6 +12,7 @@ class HostAddress(Struct, frozen=True, omit_defaults=True):
 
     name: str
     transport: Literal["ssh", "local"] = "ssh"
+    alias: str | None = None  # what ~/.ssh/config knows it by, when that is not `name`: h1 of h1:2222
     address: str | None = None
     port: int | None = None
     user: str | None = None

@@ -1,48 +1,133 @@
-"""Host specifications: names, @groups, ranges such as ``weka-[01-08]`` or ``h[1,3,5-7]``, and ``local``."""
+"""Host specifications as people type them: names, ranges, user@host:port, @groups, sources, exclusions, ``local``."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 from tui.model.problem import UsageError
 
 LOCAL = "local"
+STDIN = "-"
 MOST_HOSTS = 4096  # of one name with ranges, and of one run
-MOST_KNOWN = 16_384  # of an inventory, or of an SSH configuration with all that it includes
-MOST_RANGES = 8  # brackets in one name
+MOST_KNOWN = 16_384  # of an inventory, of a source, or of an SSH configuration with all that it includes
+MOST_RANGES = 8  # brackets and braces in one name
+MOST_SPEC = 65_536  # characters
+WHOLE = ("command",)  # sources that take the rest of a SPEC, with its commas
 _NAME = re.compile(r"[A-Za-z0-9_:]([A-Za-z0-9._:%-]*[A-Za-z0-9_:])?", re.ASCII)
-_BRACKET = re.compile(r"\[([^\[\]]*)\]")
-_PART = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
-FORMS = "a name, a range like h[1-4] or weka-[01-08,12], a group like @clients, or local"
+_ADDRESS = re.compile(r"\[([0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f.:]*(?:%[\w.-]+)?)\]", re.ASCII)  # [::1]
+_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.$\\+-]*", re.ASCII)
+_BRACKET = re.compile(r"\[([^\[\]]*)\]|\{([^{}]*)\}")
+_PART = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?:/(\d{1,9}))?)?", re.ASCII)
+_BRACES = re.compile(r"(\d{1,9})\.\.(\d{1,9})(?:\.\.(\d{1,9}))?", re.ASCII)
+_WORD = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
+_SOURCE = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):(.*)", re.ASCII | re.DOTALL)
+_OPTION = re.compile(r"[a-z][a-z0-9_-]*=", re.ASCII)
+FORMS = (
+    "a name, a range like h[1-4], weka-[01-08,12] or h[1-9/2], user@host:port, a group like @clients, "
+    "a source like ansible:FILE, !NAME to leave out, or local"
+)
+
+
+class Destination(NamedTuple):
+    """What a typed name says of how to reach a host. `name`: what it is called here, without the user."""
+
+    name: str
+    host: str
+    user: str | None = None
+    port: int | None = None
 
 
 def split(spec: str) -> list[str]:
-    """Return the parts of a comma-separated list; commas in brackets do not separate."""
-    parts = [part.strip() for part in re.split(r",(?![^\[]*\])", spec)]
+    """Return the parts of a comma-separated list; commas in brackets and braces do not separate.
+
+    ``name=value`` behind a source belongs to it, and ``command:`` takes all that follows.
+    """
+    if len(spec) > MOST_SPEC:
+        raise UsageError(f"host specification '{_short(spec)}': longer than {MOST_SPEC} characters")
+    parts: list[str] = []
+    rest = spec
+    while True:
+        if is_whole(rest):
+            parts.append(rest.strip())
+            break
+        part, comma, rest = _first(rest)
+        if parts and _OPTION.match(part.strip()) and source_of(parts[-1].removeprefix("!")):
+            parts[-1] += f",{part.strip()}"
+        else:
+            parts.append(part.strip())
+        if not comma:
+            break
     if not all(parts):
         raise UsageError(f"host specification '{_short(spec)}': an empty part; allowed is {FORMS}")
     return parts
 
 
+def is_whole(spec: str) -> bool:
+    """Return whether a SPEC is a source that takes all of it."""
+    found = source_of(spec.strip().removeprefix("!"))
+    return found is not None and found[0] in WHOLE
+
+
+def source_of(part: str) -> tuple[str, str] | None:
+    """Return the name of a source and what is behind its colon; None when a part is none: ``h1``, ``h1:22``, ``::1``.
+
+    Whether there is such a source, only those who have them know.
+    """
+    if part == STDIN:
+        return "file", STDIN
+    match = _SOURCE.fullmatch(part)
+    return (match[1], match[2]) if match else None
+
+
 def expand(spec: str) -> list[str]:
     """Return the host names of one part that is no group, in order. Raises UsageError."""
-    if spec.count("[") > MOST_RANGES:
-        raise UsageError(f"host specification '{_short(spec)}': more than {MOST_RANGES} ranges in one name")
-    names = list(dict.fromkeys(_expand(spec, spec)))
+    names = _spelled(spec)
     for name in names:
         if not _NAME.fullmatch(name) or len(name) > 253:
-            from tui.model.quantities import shown
-
-            message = f"{shown(name)} is not a host name; allowed is {FORMS}"
-            raise UsageError(f"host specification '{_short(spec)}': {message}")
+            raise _no_name(spec, name)
     return names
+
+
+def destinations(spec: str) -> list[Destination]:
+    """Return what each name of one part says: [USER@]HOST[:PORT], ranges anywhere. Raises UsageError."""
+    user, at, rest = spec.rpartition("@")
+    if at and not _USER.fullmatch(user):
+        raise _no_name(spec, spec)
+    if address := _ADDRESS.match(rest):
+        return [_placed(spec, address[1], rest[address.end() :], user, f"[{address[1]}]")]
+    found = []
+    for name in _spelled(rest, spec):
+        host, colon, port = name.partition(":")
+        if ":" in port or not host:  # fe80::1, ::1
+            host, colon, port = name, "", ""
+        found.append(_placed(spec, host, colon + port, user, host))
+    return found
+
+
+def _placed(spec: str, host: str, tail: str, user: str, shown_host: str) -> Destination:
+    """Return one destination. `tail`: ``:PORT`` or nothing."""
+    if not _NAME.fullmatch(host) or len(host) > 253:
+        raise _no_name(spec, host)
+    if not tail:
+        return Destination(host, host, user or None)
+    digits = tail[1:]
+    if not (tail[0] == ":" and digits.isascii() and digits.isdigit() and len(digits) <= 5 and 0 < int(digits) < 65536):
+        raise UsageError(f"host specification '{_short(spec)}': a port is a number from 1 to 65535")
+    return Destination(f"{shown_host}:{int(digits)}", host, user or None, int(digits))
+
+
+def check_part(part: str) -> None:
+    """Raise UsageError for a part that can be no host, as far as it can be told without looking anything up."""
+    if not part.startswith("@") and source_of(part) is None:
+        destinations(part)
 
 
 def is_range(spec: str) -> bool:
     """Return whether a part stands for several hosts."""
-    return "[" in spec or "]" in spec
+    return any(character in spec for character in "[]{}")
 
 
 @lru_cache(maxsize=8)
@@ -54,6 +139,24 @@ def named(word: str) -> frozenset[str]:
         return frozenset()
 
 
+def _first(text: str) -> tuple[str, str, str]:
+    """Return a list up to its first comma outside of brackets, the comma, and the rest."""
+    depth = 0
+    for at, character in enumerate(text):
+        depth += (character in "[{") - (character in "]}")
+        if character == "," and depth <= 0:
+            return text[:at], ",", text[at + 1 :]
+    return text, "", ""
+
+
+def _spelled(spec: str, whole: str | None = None) -> list[str]:
+    """Return what a part with ranges stands for, each name once. `whole`: what messages quote."""
+    told = whole or spec
+    if spec.count("[") + spec.count("{") > MOST_RANGES:
+        raise UsageError(f"host specification '{_short(told)}': more than {MOST_RANGES} ranges in one name")
+    return list(dict.fromkeys(_expand(spec, told)))
+
+
 def _expand(text: str, spec: str) -> Iterator[str]:
     match = _BRACKET.search(text)
     if match is None:
@@ -61,15 +164,15 @@ def _expand(text: str, spec: str) -> Iterator[str]:
             raise UsageError(f"host specification '{_short(spec)}': brackets do not match; allowed is {FORMS}")
         yield text
         return
-    numbers: dict[str, None] = {}
-    for part in match[1].split(","):
-        numbers |= dict.fromkeys(_numbers(part.strip(), spec))
-        if len(numbers) > MOST_HOSTS:
-            raise UsageError(f"host specification '{_short(spec)}': more than {MOST_HOSTS} hosts")
+    inside: dict[str, None] = {}
+    for part in (match[1] if match[1] is not None else match[2]).split(","):
+        inside |= dict.fromkeys(_numbers(part.strip(), spec) if match[1] is not None else _words(part.strip(), spec))
+        if len(inside) > MOST_HOSTS:
+            raise too_many(spec)
     rests = list(_expand(text[match.end() :], spec))
-    if len(numbers) * len(rests) > MOST_HOSTS:
-        raise UsageError(f"host specification '{_short(spec)}': more than {MOST_HOSTS} hosts")
-    for number in numbers:
+    if len(inside) * len(rests) > MOST_HOSTS:
+        raise too_many(spec)
+    for number in inside:
         for rest in rests:
             yield text[: match.start()] + number + rest
 
@@ -78,14 +181,44 @@ def _short(spec: str) -> str:
     return spec if len(spec) <= 60 else spec[:57] + "..."
 
 
+def too_many(spec: str) -> UsageError:
+    """Return what to say of a name that stands for too many."""
+    return UsageError(f"host specification '{_short(spec)}': more than {MOST_HOSTS} hosts")
+
+
+def _no_name(spec: str, name: str) -> UsageError:
+    from tui.model.quantities import shown
+
+    return UsageError(
+        f"host specification '{_short(spec)}': {shown(name)} is not a host name; allowed is {FORMS}"
+    )
+
+
 def _numbers(part: str, spec: str) -> list[str]:
+    """Return the numbers of ``3``, ``1-8`` or ``1-8/2``."""
     match = _PART.fullmatch(part)
     if match is None:
         raise UsageError(f"host specification '{_short(spec)}': '{part}' is not a number or a range like 1-8")
-    first, last = match[1], match[2] or match[1]
+    return _counted(part, (match[1], match[2] or match[1], match[3]), spec)
+
+
+def _words(part: str, spec: str) -> list[str]:
+    """Return what one part of a brace stands for: a word, ``1..8`` or ``1..8..2``."""
+    if match := _BRACES.fullmatch(part):
+        return _counted(part, (match[1], match[2], match[3]), spec)
+    if not _WORD.fullmatch(part) or ".." in part:
+        raise UsageError(f"host specification '{_short(spec)}': '{part}' is not a word or a range like 1..8")
+    return [part]
+
+
+def _counted(part: str, ends: tuple[str, str, str | None], spec: str) -> list[str]:
+    first, last, step = ends
     if int(last) < int(first):
         raise UsageError(f"host specification '{_short(spec)}': the range {part} runs backwards")
-    if int(last) - int(first) >= MOST_HOSTS:
-        raise UsageError(f"host specification '{_short(spec)}': more than {MOST_HOSTS} hosts")
+    if step is not None and int(step) == 0:
+        raise UsageError(f"host specification '{_short(spec)}': the step of {part} is 0")
+    numbers = range(int(first), int(last) + 1, int(step or 1))
+    if len(numbers) > MOST_HOSTS:
+        raise too_many(spec)
     width = len(first) if first.startswith("0") else 0
-    return [str(number).zfill(width) for number in range(int(first), int(last) + 1)]
+    return [str(number).zfill(width) for number in numbers]

@@ -50,6 +50,22 @@ ProcessGroup = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
 Pattern = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f]+$"), AfterValidator(_expression)]
 
 
+def _specs(value: list[str]) -> list[str]:
+    try:
+        for part in (part for spec in value for part in hostspec.split(spec)):
+            hostspec.check_part(part.removeprefix("!"))
+    except UsageError as error:
+        raise ValueError(error.problems[0].message) from None
+    return value
+
+
+def _listed(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+Specs = Annotated[list[str], BeforeValidator(_listed), AfterValidator(_specs), Field(min_length=1)]
+
+
 class HostDefaults(_Strict):
     """What holds for every host of the file that says nothing else."""
 
@@ -71,6 +87,12 @@ class HostEntry(HostDefaults):
     groups: list[GroupName] = Field(default_factory=list, description="Groups that the host belongs to")
 
 
+class SourcedGroup(_Strict):
+    """A group whose hosts are looked up when the group is named."""
+
+    from_: Specs = Field(alias="from", description="SPECs as on the command line: ansible:FILE, slurm:4711, ...")
+
+
 class InventoryFile(_Strict):
     """The file as it is written. Keys of `hosts` may be ranges such as weka-[01-08]."""
 
@@ -80,16 +102,20 @@ class InventoryFile(_Strict):
     hosts: Annotated[dict[str, HostEntry | None], Section] = Field(
         default_factory=dict, description="Hosts by name or range such as weka-[01-08]; 'local' is always there"
     )
-    groups: Annotated[dict[GroupName, list[str]], Section] = Field(
-        default_factory=dict, description="Groups by name: lists of host names, ranges and @groups"
+    groups: Annotated[dict[GroupName, list[str] | SourcedGroup], Section] = Field(
+        default_factory=dict, description="Groups by name: lists of host names, ranges and @groups, or from: a source"
     )
 
 
 class Inventory(_Strict):
-    """Hosts by name, and groups with the names of their members, ranges expanded."""
+    """Hosts by name, and groups with the names of their members, ranges expanded.
+
+    `sources` are the groups whose hosts are looked up when they are named: their SPECs.
+    """
 
     hosts: dict[str, HostEntry]
     groups: dict[str, list[str]]
+    sources: dict[str, list[str]] = Field(default_factory=dict)
 
     @cached_property
     def _groups_of(self) -> dict[str, list[str]]:
@@ -137,7 +163,8 @@ def load_inventory(text: str, file: str) -> Inventory:
     groups = _groups(written, hosts, document, problems)
     if problems:
         raise UsageError(in_order(problems))
-    return Inventory(hosts=hosts, groups=groups)
+    sources = {name: each.from_ for name, each in written.groups.items() if isinstance(each, SourcedGroup)}
+    return Inventory(hosts=hosts, groups=groups, sources=sources)
 
 
 def _hosts(written: InventoryFile, document: Document, problems: list[Problem]) -> dict[str, HostEntry]:
@@ -189,8 +216,13 @@ def _groups(
     for host, entry in hosts.items():
         for group in entry.groups:
             claimed.setdefault(group, []).append(host)
-    found = _GroupFinder(written.groups, claimed, hosts, document, problems)
-    return {name: found.members(name) for name in {**written.groups, **claimed}}
+    listed = {name: each for name, each in written.groups.items() if isinstance(each, list)}
+    for group in written.groups:
+        if group not in listed and group in claimed:
+            message = f"group '{group}' has its hosts from a source; host '{claimed.pop(group)[0]}' cannot join it"
+            problems.append(document.problem(("groups", group), message, key=True))
+    found = _GroupFinder(listed, claimed, hosts, document, problems, frozenset(written.groups) - frozenset(listed))
+    return {name: found.members(name) for name in {**listed, **claimed}}
 
 
 @dataclass
@@ -200,6 +232,7 @@ class _GroupFinder:
     hosts: dict[str, HostEntry]
     document: Document
     problems: list[Problem]
+    sourced: frozenset[str]
     done: dict[str, list[str]] = field(default_factory=dict)
     count: int = 0
     unknown: int = 0
@@ -232,6 +265,9 @@ class _GroupFinder:
         known = {**self.written, **self.claimed}
         if group in above:
             self.problems.append(self.document.problem(place, f"group '{group}' contains itself"))
+        elif group in self.sourced:
+            message = f"group '{group}' has its hosts from a source; {{from: \"@{group},...\"}} can hold it"
+            self.problems.append(self.document.problem(place, message))
         elif group not in known:
             self.problems.append(self.document.problem(place, f"unknown group '{group}'{did_you_mean(group, known)}"))
         else:

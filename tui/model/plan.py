@@ -253,6 +253,15 @@ class LeftOut(Struct, frozen=True, omit_defaults=True):
         return f"{self.profile}, {steps}: {self.reason} on {', '.join(self.hosts)}"
 
 
+class SourceUse(Struct, frozen=True, omit_defaults=True):
+    """What a source of hosts resolved to, and when (UTC). `how`: by which program or file."""
+
+    spec: str
+    hosts: tuple[str, ...]
+    utc: str
+    how: str = ""
+
+
 class Plan(Struct, omit_defaults=True):
     """The whole run."""
 
@@ -289,6 +298,7 @@ class Plan(Struct, omit_defaults=True):
     proves: Proof | None = None  # a counter-experiment: about which run, and what it is to show
     search: Search | None = None  # its steps are points that are decided while it runs
     launched_in: str | None = None  # the directory: relative names in the SSH configuration and inventory are there
+    sources: list[SourceUse] = field(default_factory=list)  # where its hosts are from, beside names that were typed
     schema: str = PLAN_SCHEMA
 
     @property

@@ -204,6 +204,15 @@ class LeftOutRecord(Part):
     hosts: list[str] = Field(default_factory=list, description="hosts for which that holds")
 
 
+class HostSourceRecord(Part):
+    """What a source of hosts resolved to: docs/sources.md."""
+
+    spec: str = Field(description="as it was named: ansible:inventory.ini:clients")
+    hosts: list[str] = Field(description="hosts it named, in its order; the run may have left some out")
+    utc: str = Field(description="when it was asked", pattern=UTC_PATTERN)
+    how: str = Field("", description="the program or file that said so")
+
+
 class Finding(Part):
     """One validity check and what it found."""
 
@@ -317,6 +326,9 @@ class RunRecord(Part):
     steps: list[StepRecord] = Field(default_factory=list, description="measurements in order")
     proves: ProofRecord | None = Field(
         None, description="a counter-experiment: about which run's limiter, and what it showed; null: a run of its own"
+    )
+    sources: list[HostSourceRecord] = Field(
+        default_factory=list, description="where hosts are from, beside those that were typed or in the inventory"
     )
     left_out: list[LeftOutRecord] = Field(default_factory=list, description="what was not run because hosts lack it")
     matrix: MatrixRecord | None = Field(None, description="the steps as a matrix; null: there was one step alone")

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tui.model.hostspec import expand, split
+from tui.model.hostspec import check_part, split
 from tui.model.paths import from_home
 from tui.model.problem import Problem, UsageError, did_you_mean
 
@@ -79,8 +79,7 @@ def take_hosts(value: Any) -> tuple[str, ...]:
         raise ValueError
     try:
         for part in (part for spec in specs for part in split(spec)):
-            if not part.startswith("@"):
-                expand(part)
+            check_part(part.removeprefix("!"))
     except UsageError as error:
         raise ValueError(str(error)) from error
     return tuple(specs)
@@ -125,7 +124,7 @@ KEYS = (
     Key(
         "hosts",
         "hosts of `run` without --hosts, ticked when the screens open",
-        "names, @groups, ranges like h[1-4], local, as a list",
+        "names, @groups, ranges like h[1-4], sources, local, as a list",
         '["@clients"]',
         take_hosts,
     ),

@@ -142,7 +142,8 @@ def read_settings(
 ) -> Settings:
     """Return the settings of one host. Raises ValueError, OSError."""
     given = {"hostname": address.address, "port": address.port, "user": address.user}
-    settings = Settings(address.name, files, {name: value for name, value in given.items() if value}, directory)
+    named = {name: value for name, value in given.items() if value}
+    settings = Settings(address.alias or address.name, files, named, directory)
     settings.read(sources)
     settings.expand_user()
     return settings

@@ -51,6 +51,7 @@ class Options(Struct, frozen=True):
     settings: Settings = field(default_factory=Settings)
     remember: Callable[[str, str], None] | None = None  # keeps a choice in the settings
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    fleet: Fleet | None = None  # what the command line asked sources for is known to it
 
 
 class Shell(TypeAheadApp[None]):
@@ -85,7 +86,8 @@ class Shell(TypeAheadApp[None]):
             from tui.engine.hosts.fleet import Fleet
             from tui.engine.hosts.inventory_file import read_inventory
 
-            self._fleet = Fleet(read_inventory(self.inventory_file), self.options.ssh_config)
+            asked = self.options.fleet
+            self._fleet = Fleet(read_inventory(self.inventory_file), self.options.ssh_config, like=asked)
         return self._fleet
 
     @property

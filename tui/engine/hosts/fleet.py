@@ -14,11 +14,14 @@ from tui.model import hostspec
 from tui.model.address import HostAddress
 from tui.model.paths import from_home
 from tui.model.problem import Problem, UsageError, did_you_mean
+from tui.sources.base import SourceContext
 
 if TYPE_CHECKING:
+    from tui.engine.hosts.choosing import Chooser
     from tui.model.inventory import HostEntry, Inventory
+    from tui.model.plan import SourceUse
 
-Origin = Literal["inventory", "ssh config", "command line", "this machine"]
+Origin = Literal["inventory", "ssh config", "source", "command line", "this machine"]
 MOST_UNKNOWN = 50  # that are named one by one
 LOCAL_ADDRESS = HostAddress(name=hostspec.LOCAL, transport="local")
 
@@ -26,11 +29,20 @@ LOCAL_ADDRESS = HostAddress(name=hostspec.LOCAL, transport="local")
 class Fleet:
     """All hosts by name. `inventory` None: there is none; `ssh_config` None means the user's ~/.ssh/config."""
 
-    def __init__(self, inventory: Inventory | None, ssh_config: Path | None) -> None:
+    def __init__(
+        self,
+        inventory: Inventory | None,
+        ssh_config: Path | None,
+        context: SourceContext | None = None,
+        like: Fleet | None = None,
+    ) -> None:
         self.inventory = inventory  # its models are loaded where there is one alone
         self.hosts: Mapping[str, HostEntry] = inventory.hosts if inventory is not None else {}
         self.groups: Mapping[str, list[str]] = inventory.groups if inventory is not None else {}
+        self.sources: Mapping[str, list[str]] = inventory.sources if inventory is not None else {}
         self.ssh_config = ssh_config
+        self.context = context or SourceContext.here()
+        self._like = like  # what it was told by sources is known here too
         self._config_words: list[str] | None = None
 
     @property
@@ -64,40 +76,61 @@ class Fleet:
         found: list[tuple[HostAddress, Origin]] = []
         found += [(self._address(name), "inventory") for name in self.hosts]
         found += [(self._address(name), "ssh config") for name in self.config_names if name not in self.hosts]
+        found += [(each, "source") for each in self._vouched() if each.name not in {a.name for a, _ in found}]
         known = {address.name for address, _ in found} | {hostspec.LOCAL}
-        found += [(self._address(name), "command line") for name in named if name not in known and self._known(name)]
+        found += [(self._address(name), "command line") for name in named if name not in known and self._is_name(name)]
         return [*found, (LOCAL_ADDRESS, "this machine")]
+
+    def _vouched(self) -> list[HostAddress]:
+        """Return the hosts that sources have named so far."""
+        asked = "chooser" in self.__dict__ or self._like is not None
+        return list(self.chooser.vouched.values()) if asked else []
 
     def resolve(self, specs: Sequence[str]) -> list[HostAddress]:
         """Return the hosts of SPECs, in order, each once. Raises UsageError with every unknown name at once."""
-        found: dict[str, None] = {}
-        for part in (part for spec in specs for part in hostspec.split(spec)):
-            found |= dict.fromkeys(self._part(part))
-            if len(found) > hostspec.MOST_HOSTS:
-                raise UsageError(f"more than {hostspec.MOST_HOSTS} hosts are named; that is the most of one run")
-        names = list(found)
-        unknown = [name for name in names if not self._known(name)]
+        found = self.chooser.hosts(specs)
+        if len(found) > hostspec.MOST_HOSTS:
+            raise UsageError(f"more than {hostspec.MOST_HOSTS} hosts are named; that is the most of one run")
+        unknown = [each.address for each in found.values() if not each.vouched and not self._known(each.address)]
         if unknown:
             more = len(unknown) - MOST_UNKNOWN
-            told = [Problem(self._unknown(name)) for name in unknown[:MOST_UNKNOWN]]
+            told = [Problem(self._unknown(each.alias or each.name)) for each in unknown[:MOST_UNKNOWN]]
             rest = [Problem(f"and {more} more unknown hosts")] if more > 0 else []
             raise UsageError([*told, *rest, *self._broken_line()])
-        return [LOCAL_ADDRESS if name == hostspec.LOCAL else self._address(name) for name in names]
+        return [each.address for each in found.values()]
 
-    def _part(self, part: str) -> list[str]:
-        if not part.startswith("@"):
-            return hostspec.expand(part)
-        group = part[1:]
-        groups = self.groups
-        if group not in groups:
-            raise UsageError(
-                f"unknown group '{group}'{did_you_mean(group, groups)}; groups: {', '.join(groups) or 'none'}"
-            )
-        if not groups[group]:
-            raise UsageError(f"group '{group}' has no hosts")
-        return groups[group]
+    @cached_property
+    def chooser(self) -> Chooser:
+        """What turns SPECs into hosts; it remembers what sources said."""
+        from tui.engine.hosts.choosing import Chooser
 
-    def _known(self, name: str) -> bool:
+        chooser = Chooser(self.groups, self.sources, self._completed, self.context)
+        if self._like is not None:
+            before = self._like.chooser
+            chooser.asked, chooser.uses, chooser.notes = dict(before.asked), list(before.uses), list(before.notes)
+            chooser.vouched = dict(before.vouched)
+        return chooser
+
+    @property
+    def uses(self) -> list[SourceUse]:
+        """What the sources that were named resolved to."""
+        return self.chooser.uses
+
+    @property
+    def notes(self) -> list[str]:
+        """What sources want known before a run."""
+        return self.chooser.notes
+
+    def _completed(self, given: HostAddress) -> HostAddress:
+        """Return an address with what it leaves open as the inventory has it."""
+        from tui.engine.hosts.choosing import completed
+
+        return given if given.transport == "local" else completed(given, self._address(given.alias or given.name))
+
+    def _known(self, address: HostAddress) -> bool:
+        return address.transport == "local" or self._is_name(address.alias or address.name)
+
+    def _is_name(self, name: str) -> bool:
         known = name == hostspec.LOCAL or name in self.hosts or name in self._config_hosts
         return known or self._described(name) or resolvable(name)
 

@@ -16,7 +16,7 @@ from tui.engine.planning.words import OPTIONS, Words
 from tui.model.address import HostAddress
 from tui.model.matrix import axes
 from tui.model.names import SECRET_PATTERN
-from tui.model.plan import Headline, Plan, ProfileRef, Step, Until
+from tui.model.plan import Headline, Plan, ProfileRef, SourceUse, Step, Until
 from tui.model.problem import UsageError
 from tui.model.profile import ParamValue, Profile, parse_param, resolve_params
 from tui.model.search import Search
@@ -45,6 +45,7 @@ class Choices(Struct, frozen=True):
     servers: Sequence[HostAddress] = ()
     precondition: bool = True  # False: the profile's preconditioning is left out, and the run says so
     attest: Mapping[str, str] = field(default_factory=dict)  # yes, no or unknown, by id of what the profile asks
+    sources: Sequence[SourceUse] = ()  # what the hosts and servers are from
     search: Wish = field(default_factory=Wish)  # beyond what the profile searches for by itself
     words: Words = OPTIONS  # how messages call all this
 
@@ -104,6 +105,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         note=choices.note,
         tags=dict(choices.tags),
         search=search,
+        sources=list(choices.sources),
     )
 
 

@@ -19,6 +19,7 @@ from tui.model.record import (
     CommandRecord,
     HeadlineRecord,
     HostRecord,
+    HostSourceRecord,
     JobFile,
     JournalRecord,
     LeftOutRecord,
@@ -149,6 +150,9 @@ def _add_plan(record: RunRecord, source: Source) -> None:
     record.left_out = [
         LeftOutRecord(profile=left.profile, steps=left.steps, reason=left.reason, hosts=list(left.hosts))
         for left in plan.left_out
+    ]
+    record.sources = [
+        HostSourceRecord(spec=each.spec, hosts=list(each.hosts), utc=each.utc, how=each.how) for each in plan.sources
     ]
     record.precondition = precondition_record(plan, source.seen.state)
     record.attested = attestation_records(plan)

@@ -50,6 +50,7 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
         yield PlanFact("changed", changed_text(profile.changed))
     count = f"{len(plan.hosts)}: " if len(plan.hosts) > 1 else ""
     yield PlanFact("hosts", count, names=tuple(host.name for host in plan.hosts))
+    yield from (PlanFact("from", each.spec, f"  {len(each.hosts)} hosts at {each.utc}") for each in plan.sources)
     if plan.servers:
         yield PlanFact("servers", "", " (looked at, no load)", tuple(server.name for server in plan.servers))
     yield PlanFact("target", some(targets_of(plan)) or units.UNKNOWN)

@@ -223,8 +223,10 @@ class ReviewScreen(GuardedScreen):
         selection = self.shell.selection
         if self.loaded is None:
             raise UsageError("no profile chosen")
+        fleet = self.shell.fleet
+        hosts, servers = fleet.resolve(selection.ticked), fleet.resolve(selection.servers)
         choices = Choices(
-            hosts=self.shell.fleet.resolve(selection.ticked),
+            hosts=hosts,
             overrides=selection.overrides,
             repeat=int(selection.repeat) if selection.repeat else None,
             sweep=sweep_values(selection.sweep),
@@ -234,7 +236,8 @@ class ReviewScreen(GuardedScreen):
             cleanup=selection.cleanup,
             precondition=selection.precondition,
             attest=selection.attest,
-            servers=self.shell.fleet.resolve(selection.servers),
+            servers=servers,
+            sources=fleet.uses,
             search=selection.search or Wish(),
             words=fields_words(),
         )

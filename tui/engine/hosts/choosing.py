@@ -1,0 +1,234 @@
+"""From SPECs to hosts: names, groups and sources, each host once, exclusions last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from msgspec.structs import asdict, replace
+
+from tui.model import hostspec
+from tui.model.address import HostAddress
+from tui.model.hostspec import Destination
+from tui.model.plan import SourceUse
+from tui.model.problem import Problem, UsageError, did_you_mean
+from tui.sources.base import FoundHosts, SourceContext
+from tui.sources.commands import address_of
+from tui.sources.registry import installed_sources, load_source
+
+LOCAL_ALONE = "local is this machine, without SSH: it takes no user and no port; allowed are local and localhost:PORT"
+MOST_NESTED = 8  # files and groups in each other
+_HOST_NAME = re.compile(r"[^\s\x00-\x1f\x7f/@,!\\'\"`$;|&<>(){}*?]{1,253}")
+SAME = (
+    "alias",
+    "address",
+    "port",
+    "user",
+    "identity",
+    "transport",
+)  # two that differ in these are not one host
+
+
+class Chosen(NamedTuple):
+    """A host that a SPEC stands for. `vouched`: a source says that it is there."""
+
+    address: HostAddress
+    vouched: bool
+
+
+@dataclass
+class Chooser:
+    """Resolves SPECs. `own` completes what a source or a typed name leaves open; what a source said is asked once."""
+
+    groups: Mapping[str, Sequence[str]]
+    sources: Mapping[str, Sequence[str]]  # groups that are SPECs
+    own: Callable[[HostAddress], HostAddress]
+    context: SourceContext
+    asked: dict[str, FoundHosts] = field(default_factory=dict)
+    uses: list[SourceUse] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    vouched: dict[str, HostAddress] = field(
+        default_factory=dict
+    )  # by sources so far: their names are known from now
+
+    def hosts(self, specs: Iterable[str], above: tuple[str, ...] = ()) -> dict[str, Chosen]:
+        """Return the hosts of a list of SPECs, by name, in order. Raises UsageError."""
+        parts = [part for spec in specs for part in hostspec.split(spec)]
+        found: dict[str, Chosen] = {}
+        for part in parts:
+            if not part.startswith("!"):
+                for chosen in self.part(part, above):
+                    _add(found, chosen)
+                if len(found) > hostspec.MOST_KNOWN:
+                    raise UsageError(f"more than {hostspec.MOST_KNOWN} hosts are named")
+        excluded = [part[1:].strip() for part in parts if part.startswith("!")]
+        if excluded and len(excluded) == len(parts):
+            raise UsageError(f"{parts[0]} leaves out hosts of a list; name some before it")
+        for part in excluded:
+            self.leave_out(part, found, above)
+        if excluded and not found:
+            raise UsageError(
+                f"no host is left: {', '.join(f'!{part}' for part in excluded)} leaves out all"
+            )
+        return found
+
+    def leave_out(self, part: str, found: dict[str, Chosen], above: tuple[str, ...]) -> None:
+        """Remove hosts from those found. A name that is none of them is a mistake; a group may have none of them."""
+        names = [chosen.address.name for chosen in self.part(part, above)]
+        left = [found.pop(name) for name in names if name in found]
+        is_set = part.startswith("@") or self.source_in(part) is not None
+        if not left and not is_set:
+            hint = did_you_mean(names[0], found)
+            raise UsageError(f"!{part} leaves out no host that is named{hint}")
+
+    def part(self, part: str, above: tuple[str, ...]) -> list[Chosen]:
+        """Return the hosts of one part. Raises UsageError."""
+        if part.startswith("@"):
+            return list(self.group(part[1:], above))
+        if source := self.source_in(part):
+            return list(self.source(part, source, above))
+        return [self.typed(place) for place in hostspec.destinations(part)]
+
+    def typed(self, place: Destination) -> Chosen:
+        """Return a host that was named by itself."""
+        if place.name in self.vouched and place.user is None:
+            return Chosen(self.vouched[place.name], vouched=True)
+        return Chosen(self.own(typed_address(place)), vouched=False)
+
+    def source_in(self, part: str) -> tuple[str, str] | None:
+        """Return the name and the text of a source. Raises UsageError for one that there is not."""
+        found = hostspec.source_of(part)
+        if found is None or found[0] in installed_sources():
+            return found
+        tail = found[1]
+        if tail.isdigit() or ":" in tail or hostspec.is_range(part):
+            return None  # HOST:PORT, or an address of IPv6
+        load_source(found[0])
+        return None
+
+    def group(self, group: str, above: tuple[str, ...]) -> Iterable[Chosen]:
+        """Return the members of a group of the inventory."""
+        if group in self.sources:
+            inner = self.nested(f"@{group}", above)
+            found = [
+                _in_group(chosen, group)
+                for chosen in self.hosts(self.sources[group], inner).values()
+            ]
+            self.vouched.update({each.address.name: each.address for each in found if each.vouched})
+            return found
+        if group not in self.groups:
+            known = [*self.groups, *self.sources]
+            there = ", ".join(known) or "none"
+            raise UsageError(
+                f"unknown group '{group}'{did_you_mean(group, known)}; groups: {there}"
+            )
+        if not self.groups[group]:
+            raise UsageError(f"group '{group}' has no hosts")
+        return [self.typed(Destination(name, name)) for name in self.groups[group]]
+
+    def source(
+        self, part: str, source: tuple[str, str], above: tuple[str, ...]
+    ) -> Iterable[Chosen]:
+        """Return the hosts of a source. Raises UsageError that names it."""
+        try:
+            found = self.asked_once(part, source)
+            for address in found.hosts:
+                check_name(address)
+            inner = self.hosts(found.specs, self.nested(part, above)) if found.specs else {}
+        except UsageError as error:
+            raise UsageError([_of_part(problem, part) for problem in error.problems]) from error
+        chosen = [
+            *(Chosen(self.own(address), vouched=True) for address in found.hosts),
+            *inner.values(),
+        ]
+        self.vouched.update({each.address.name: each.address for each in chosen if each.vouched})
+        if not chosen:
+            raise UsageError(f"{shown(part)} names no hosts")
+        if part not in [use.spec for use in self.uses]:
+            names = tuple(each.address.name for each in chosen)
+            self.uses.append(
+                SourceUse(part, names, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", found.how)
+            )
+            self.notes += found.notes
+        return chosen
+
+    def asked_once(self, part: str, source: tuple[str, str]) -> FoundHosts:
+        """Return what a source said when it was asked first."""
+        if part not in self.asked:
+            self.asked[part] = load_source(source[0]).find(source[1], self.context)
+            if len(self.asked[part].hosts) + len(self.asked[part].specs) > hostspec.MOST_KNOWN:
+                raise UsageError(f"more than {hostspec.MOST_KNOWN} hosts")
+        return self.asked[part]
+
+    def nested(self, part: str, above: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the way down to a part. Raises UsageError for a circle."""
+        if part in above:
+            raise UsageError(f"{shown(part)} contains itself")
+        if len(above) >= MOST_NESTED:
+            raise UsageError(
+                f"{shown(part)}: groups and files are more than {MOST_NESTED} deep in each other"
+            )
+        return (*above, part)
+
+
+def typed_address(place: Destination) -> HostAddress:
+    """Return a typed name as an address; `local` is this machine."""
+    if place.name == hostspec.LOCAL:
+        if place.user is not None:
+            raise UsageError(f"{place.user}@{hostspec.LOCAL}: {LOCAL_ALONE}")
+        return HostAddress(name=hostspec.LOCAL, transport="local")
+    if place.host == hostspec.LOCAL:
+        raise UsageError(f"{place.name}: {LOCAL_ALONE}")
+    return address_of(place)
+
+
+def completed(given: HostAddress, own: HostAddress) -> HostAddress:
+    """Return an address with what it leaves open as the inventory has it."""
+    missing = {
+        name: value for name, value in asdict(own).items() if getattr(given, name) in (None, ())
+    }
+    missing["role"] = own.role
+    return replace(given, **missing)
+
+
+def check_name(address: HostAddress) -> None:
+    """Raise UsageError for a name that no host has: it stands in file names, records and on screens."""
+    name = address.name
+    if not _HOST_NAME.fullmatch(name) or name.startswith("-") or not name.isprintable():
+        raise UsageError(f"'{name[:80]}' is not a host name")
+
+
+def shown(part: str) -> str:
+    """Return a part for a message."""
+    return part if len(part) <= 80 else f"{part[:77]}..."
+
+
+def _of_part(problem: Problem, part: str) -> Problem:
+    """Return a problem with the part that it is about; a file with its line says enough."""
+    return (
+        problem if problem.file else problem._replace(message=f"{shown(part)}: {problem.message}")
+    )
+
+
+def _in_group(chosen: Chosen, group: str) -> Chosen:
+    groups = tuple(dict.fromkeys((*chosen.address.groups, group)))
+    return chosen._replace(address=replace(chosen.address, groups=groups))
+
+
+def _add(found: dict[str, Chosen], chosen: Chosen) -> None:
+    """Add a host that may be there already. Raises UsageError when the two are reached differently."""
+    name = chosen.address.name
+    known = found.get(name)
+    if known is None:
+        found[name] = chosen
+        return
+    for key in SAME:
+        one, other = getattr(known.address, key), getattr(chosen.address, key)
+        if None not in (one, other) and one != other:
+            raise UsageError(f"host '{name}' is named twice, with {key} {one} and {key} {other}")
+    groups = tuple(dict.fromkeys((*known.address.groups, *chosen.address.groups)))
+    address = replace(completed(known.address, chosen.address), groups=groups)
+    found[name] = Chosen(address, known.vouched or chosen.vouched)

@@ -1,0 +1,1 @@
+"""Inventories of Ansible: through ansible-inventory, or read here where that is not installed."""

@@ -1,0 +1,156 @@
+"""Groups, hosts and variables of an inventory of Ansible, with its order of precedence. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from tui.model.hostspec import MOST_KNOWN
+from tui.model.problem import UsageError, did_you_mean
+from tui.sources.ansible.names import spelled
+
+ALL, UNGROUPED = "all", "ungrouped"
+MOST_MEMBERS = 20 * MOST_KNOWN
+Variables = Mapping[str, Any]
+
+
+@dataclass
+class AnsibleGroup:
+    """One group: its own hosts, the groups in it, its variables."""
+
+    hosts: dict[str, None] = field(default_factory=dict)
+    children: dict[str, None] = field(default_factory=dict)
+    variables: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class AnsibleGroups:
+    """A whole inventory. `group_files`, `host_files`: variables of group_vars and host_vars."""
+
+    groups: dict[str, AnsibleGroup] = field(
+        default_factory=lambda: {ALL: AnsibleGroup(), UNGROUPED: AnsibleGroup()}
+    )
+    hosts: dict[str, dict[str, Any]] = field(default_factory=dict)  # their own variables
+    group_files: dict[str, Variables] = field(default_factory=dict)
+    host_files: dict[str, Variables] = field(default_factory=dict)
+
+    def group(self, name: str) -> AnsibleGroup:
+        """Return a group, made when it is new."""
+        return self.groups.setdefault(name, AnsibleGroup())
+
+    def add_hosts(self, group: str, pattern: str, variables: Variables) -> None:
+        """Add the hosts of a pattern to a group. Raises UsageError."""
+        names, port = spelled(pattern)
+        for name in names:
+            self.add_host(group, name, ({"ansible_port": port} if port else {}) | dict(variables))
+
+    def add_host(self, group: str, name: str, variables: Variables) -> None:
+        """Add one host to a group. Raises UsageError."""
+        self.group(group).hosts[name] = None
+        self.hosts.setdefault(name, {}).update(variables)
+        if len(self.hosts) > MOST_KNOWN:
+            raise UsageError(f"more than {MOST_KNOWN} hosts")
+
+    def members(self, wanted: str) -> list[str]:
+        """Return the hosts of a group, or the host of that name. Raises UsageError with the nearest name."""
+        if wanted == ALL:
+            return list(self.hosts)
+        if wanted == UNGROUPED:
+            return [name for name in self.hosts if not self.groups_of[name] - {ALL, UNGROUPED}]
+        if wanted in self.groups:
+            return list(self._members_of(wanted))
+        if wanted in self.hosts:
+            return [wanted]
+        known = [*self.groups, *self.hosts]
+        there = ", ".join(list(self.groups)[:20])
+        raise UsageError(
+            f"no group or host '{wanted}'{did_you_mean(wanted, known)}; groups: {there}"
+        )
+
+    def _members_of(self, group: str) -> dict[str, None]:
+        found: dict[str, None] = {}
+        for name in self.below(group):
+            found |= self.groups[name].hosts
+        return found
+
+    def below(self, group: str) -> list[str]:
+        """Return a group and all groups in it, each once."""
+        found: dict[str, None] = {}
+        waiting = [group]
+        while waiting:
+            name = waiting.pop(0)
+            if name not in found:
+                found[name] = None
+                waiting += [child for child in self.groups[name].children if child in self.groups]
+        return list(found)
+
+    @cached_property
+    def groups_of(self) -> dict[str, set[str]]:
+        """The groups that each host is in, those above its own too, without `all`."""
+        found: dict[str, set[str]] = {name: set() for name in self.hosts}
+        count = 0
+        for group in self.groups:
+            if group == ALL:
+                continue
+            for name in self._members_of(group):
+                count += 1
+                if count > MOST_MEMBERS:
+                    raise UsageError(f"groups list more than {MOST_MEMBERS} hosts in all")
+                found[name].add(group)
+        return found
+
+    @cached_property
+    def _depths(self) -> dict[str, int]:
+        """How far below `all` each group is, by its longest way. Raises UsageError for a circle."""
+        depths: dict[str, int] = {}
+        parents: dict[str, list[str]] = {name: [] for name in self.groups}
+        for name, group in self.groups.items():
+            for child in group.children:
+                if child in parents:
+                    parents[child].append(name)
+        for _ in range(len(self.groups) + 1):
+            ready = [
+                n
+                for n in parents
+                if n not in depths and all(above in depths for above in parents[n])
+            ]
+            for name in ready:
+                depths[name] = 1 + max((depths[above] for above in parents[name]), default=0)
+            if not ready:
+                break
+        if circle := [name for name in parents if name not in depths]:
+            raise UsageError(f"group '{circle[0]}' contains itself")
+        return depths
+
+    def check(self) -> None:
+        """Raise UsageError for groups that contain themselves."""
+        assert self._depths is not None
+
+    def variables_of(self, host: str) -> dict[str, Any]:
+        """Return the variables of a host: `all`, then groups from the outermost, then its own; files win over those."""
+        depths = self._depths
+        groups = sorted(
+            self.groups_of[host], key=lambda name: (depths[name], self._priority(name), name)
+        )
+        merged: dict[str, Any] = {}
+        for layer in self._layers(groups, host):
+            merged.update(layer)
+        return merged
+
+    def _layers(self, groups: Iterable[str], host: str) -> Iterator[Variables]:
+        listed = list(groups)
+        yield self.groups[ALL].variables
+        yield from (self.groups[name].variables for name in listed)
+        yield self.group_files.get(ALL, {})
+        yield from (self.group_files.get(name, {}) for name in listed)
+        yield self.hosts[host]
+        yield self.host_files.get(host, {})
+
+    def _priority(self, name: str) -> int:
+        given = self.groups[name].variables.get("ansible_group_priority", 1)
+        try:
+            return int(given)
+        except (TypeError, ValueError):
+            return 1

@@ -1,0 +1,267 @@
+"""`ansible:FILE[:GROUP]`: hosts of an inventory of Ansible."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tui.model.address import HostAddress
+from tui.model.bounded import MOST_SMALL_BYTES, read_text
+from tui.model.paths import from_home
+from tui.model.problem import Problem, UsageError, unreadable
+from tui.sources.ansible.groups import ALL, AnsibleGroups
+from tui.sources.ansible.ini import read_ini
+from tui.sources.ansible.listing import read_listing
+from tui.sources.ansible.yaml_groups import read_yaml
+from tui.sources.base import FoundHosts, HostSource, SourceContext
+from tui.sources.commands import is_word
+from tui.sources.files import existing_file
+from tui.sources.run_command import output_or_error, program
+
+TOOL = "ansible-inventory"
+BUILT_IN = "the built-in reader of Ansible inventories"
+VARIABLES = ("group_vars", "host_vars")  # folders beside an inventory
+YAML_ENDINGS = (".yml", ".yaml", ".json")
+LEFT_OUT = (
+    "~",
+    ".orig",
+    ".bak",
+    ".ini",
+    ".cfg",
+    ".retry",
+    ".pyc",
+    ".pyo",
+    ".rst",
+    ".md",
+    ".txt",
+)  # in a folder
+MOST_FILES = 4096  # of variables
+SSH = (
+    "ssh",
+    "smart",
+    "paramiko",
+    "paramiko_ssh",
+    "ansible.builtin.ssh",
+    "ansible.builtin.paramiko_ssh",
+)
+LOCALLY = ("local", "ansible.builtin.local")
+IGNORED = ("ansible_ssh_common_args", "ansible_ssh_extra_args")
+# What a host is reached by, and the variables that say so: the first one that is set wins.
+MEANT: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("address", ("ansible_host", "ansible_ssh_host")),
+    ("port", ("ansible_port", "ansible_ssh_port")),
+    ("user", ("ansible_user", "ansible_ssh_user")),
+    ("identity", ("ansible_ssh_private_key_file", "ansible_private_key_file")),
+)
+
+
+class AnsibleSource(HostSource):
+    """An inventory in INI or YAML, a folder of them, or a program that prints one."""
+
+    form = "ansible:FILE[:GROUP]"
+    title = "hosts of an Ansible inventory (INI, YAML, dynamic), or of one group or host of it"
+    takes_files = True
+
+    def find(self, text: str, context: SourceContext) -> FoundHosts:
+        """Return the hosts of a group, of all groups where none is named."""
+        path, wanted = self._parted(text, context)
+        tool = program(TOOL, context)
+        inventory = through_tool(tool, path, context) if tool else read_here(path, context)
+        try:
+            inventory.check()
+            names = inventory.members(wanted)
+            hosts = tuple(host_of(name, inventory) for name in names)
+        except UsageError as error:
+            raise UsageError(
+                [each._replace(file=each.file or str(path)) for each in error.problems]
+            ) from error
+        ignored = dict.fromkeys(
+            key for name in names for key in inventory.variables_of(name) if key in IGNORED
+        )
+        notes = [
+            f"{text}: {key} is not applied; put the option into ~/.ssh/config" for key in ignored
+        ]
+        return FoundHosts(hosts=hosts, how=tool or BUILT_IN, notes=tuple(notes))
+
+    def complete(self, text: str, context: SourceContext) -> Iterable[str]:
+        """Return the groups of a static inventory that is typed whole."""
+        path, colon, _ = text.rpartition(":")
+        if (
+            not colon
+            or not (context.directory / path).is_file()
+            or os.access(context.directory / path, os.X_OK)
+        ):
+            return ()
+        return [f"{path}:{group}" for group in read_here(context.directory / path, context).groups]
+
+    def state(self, context: SourceContext) -> str:
+        """Return which reader there is."""
+        return (
+            program(TOOL, context)
+            or "static inventories by the built-in reader; not installed: ansible-inventory"
+        )
+
+    def _parted(self, text: str, context: SourceContext) -> tuple[Path, str]:
+        """Return the file and the group that a text names; a file that is there wins over a group behind a colon."""
+        file, colon, group = text.rpartition(":")
+        whole = context.directory / from_home(text.replace("\0", "?"))
+        if colon and not os.path.lexists(whole):
+            if not group:
+                raise UsageError(f"no group behind the colon; allowed is {self.form}")
+            return existing_file(file, self.form, context, directories=True), group
+        return existing_file(text, self.form, context, directories=True), ALL
+
+
+def through_tool(tool: str, path: Path, context: SourceContext) -> AnsibleGroups:
+    """Return an inventory as Ansible itself reads it. Raises UsageError with its last words."""
+    environ = {
+        **context.environ,
+        "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true",
+        "ANSIBLE_NOCOLOR": "1",
+        "ANSIBLE_LOCALHOST_WARNING": "false",
+        "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
+    }
+    printed = output_or_error([tool, "-i", str(path), "--list"], context._replace(environ=environ))
+    try:
+        return read_listing(printed)
+    except UsageError as error:
+        raise UsageError(f"{tool} {error.problems[0].message}") from error
+
+
+def read_here(path: Path, context: SourceContext) -> AnsibleGroups:
+    """Return an inventory without Ansible. Raises UsageError for what only Ansible can read."""
+    if path.is_dir():
+        found = AnsibleGroups()
+        for file in sorted(path.iterdir()):
+            if (
+                not file.name.startswith(".")
+                and not file.name.endswith(LEFT_OUT)
+                and file.name not in VARIABLES
+            ):
+                _add_file(file, found)
+        _add_variables(path, found)
+        return found
+    if os.access(path, os.X_OK):
+        try:
+            return read_listing(output_or_error([str(path.absolute()), "--list"], context))
+        except UsageError as error:
+            raise UsageError(Problem(error.problems[0].message, file=str(path))) from error
+    found = AnsibleGroups()
+    _add_file(path, found)
+    _add_variables(path.parent, found)
+    return found
+
+
+def _add_file(path: Path, found: AnsibleGroups) -> None:
+    if os.access(path, os.X_OK) or path.is_dir():
+        raise UsageError(
+            Problem("in a folder, programs and folders need ansible-inventory", file=str(path))
+        )
+    text = _text(path)
+    if path.name.endswith(YAML_ENDINGS):
+        if text.strip().removeprefix("---").strip():
+            read_yaml(text, str(path), found)
+        return
+    if _looks_like_yaml(text):
+        read_yaml(text, str(path), found)
+    else:
+        read_ini(text, str(path), found)
+
+
+def _looks_like_yaml(text: str) -> bool:
+    """Tell whether a file without an ending is YAML: its first line that says something is ``---`` or ``NAME:``."""
+    lines = (line.rstrip() for line in text.splitlines())
+    first = next((line for line in lines if line.strip() and line.lstrip()[0] not in "#;"), "")
+    return first == "---" or (first.endswith(":") and not first.startswith("["))
+
+
+def _add_variables(folder: Path, found: AnsibleGroups) -> None:
+    """Read group_vars and host_vars of the groups and hosts that there are."""
+    _read_variables(folder / "group_vars", set(found.groups), found.group_files)
+    _read_variables(folder / "host_vars", set(found.hosts), found.host_files)
+
+
+def _read_variables(folder: Path, known: set[str], into: dict[str, Mapping[str, Any]]) -> None:
+    for of_whom, file in _variable_files(folder) if folder.is_dir() else ():
+        if of_whom in known:
+            into[of_whom] = {**into.get(of_whom, {}), **_variables(file)}
+
+
+def _variable_files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield whom a file of variables is about, and the file: NAME, NAME.yml, or any file in a folder NAME."""
+    count = 0
+    for entry in sorted(folder.iterdir()):
+        inner = sorted(entry.rglob("*")) if entry.is_dir() else [entry]
+        name = (
+            entry.name
+            if entry.is_dir()
+            else entry.name.removesuffix(entry.suffix * (entry.suffix in YAML_ENDINGS))
+        )
+        for file in inner:
+            if (
+                file.is_file()
+                and not file.name.startswith(".")
+                and file.suffix in ("", *YAML_ENDINGS)
+            ):
+                count += 1
+                if count > MOST_FILES:
+                    raise UsageError(
+                        Problem(f"more than {MOST_FILES} files of variables", file=str(folder))
+                    )
+                yield name, file
+
+
+def _variables(path: Path) -> Mapping[str, Any]:
+    from tui.model.yaml_text import load
+
+    text = _text(path)
+    if text.startswith("$ANSIBLE_VAULT"):
+        raise UsageError(
+            Problem("is encrypted: that needs ansible-inventory and its password", file=str(path))
+        )
+    return load(text, str(path)).data if text.strip().removeprefix("---").strip() else {}
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_text(path, MOST_SMALL_BYTES)
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from error
+
+
+def host_of(name: str, inventory: AnsibleGroups) -> HostAddress:
+    """Return how a host is reached by its variables. Raises UsageError for what no host can be reached by."""
+    variables = inventory.variables_of(name)
+    connection = variables.get("ansible_connection", "ssh")
+    if connection not in (*SSH, *LOCALLY):
+        told = f"host '{name}': ansible_connection {str(connection)[:40]!r} is not supported"
+        raise UsageError(f"{told}; allowed are {', '.join((*SSH[:3], LOCALLY[0]))}")
+    found = {key: _first_of(variables, names) for key, names in MEANT}
+    given = {key: _checked(name, key, value) for key, value in found.items() if value is not None}
+    groups = tuple(sorted(inventory.groups_of[name] - {"ungrouped"}))
+    if connection in LOCALLY:
+        return HostAddress(name, transport="local", groups=groups)
+    return HostAddress(name, groups=groups, **given)
+
+
+def _first_of(variables: Mapping[str, Any], names: Iterable[str]) -> Any:
+    return next((variables[name] for name in names if variables.get(name) is not None), None)
+
+
+def _checked(host: str, key: str, value: Any) -> Any:
+    if isinstance(value, str) and "{{" in value:
+        raise UsageError(
+            f"host '{host}': {key} is a template, {value[:60]}: only a playbook can tell its value"
+        )
+    if key == "port":
+        text = str(value)
+        if isinstance(value, bool) or not (
+            text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536
+        ):
+            raise UsageError(f"host '{host}': port {text[:40]!r} is not a number from 1 to 65535")
+        return int(text)
+    if not is_word(str(value)):
+        raise UsageError(f"host '{host}': {key} {str(value)[:60]!r} is not a text without blanks")
+    return str(value)

@@ -1,0 +1,120 @@
+"""`command:...`: a command that prints one name or one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tui.model.address import HostAddress
+from tui.model.hostspec import MOST_KNOWN, Destination, destinations
+from tui.model.no_json import NO_JSON
+from tui.model.problem import UsageError, did_you_mean
+from tui.sources.base import FoundHosts, HostSource, SourceContext, wrong
+from tui.sources.files import without_comment
+from tui.sources.run_command import output_or_error
+
+SHELL = "/bin/sh"
+TEXTS = ("name", "address", "user", "identity")
+KEYS = (*TEXTS, "port", "groups")
+
+
+class CommandSource(HostSource):
+    """A command line for /bin/sh; it takes the rest of the SPEC."""
+
+    form = "command:COMMAND, which prints a name or a JSON object a line"
+    title = "names that a command prints, or JSON objects with name, address, port, user, identity, groups"
+
+    def find(self, text: str, context: SourceContext) -> FoundHosts:
+        """Return the hosts that the command prints."""
+        if not text.strip():
+            raise wrong(self.form, "no command is named")
+        if "\0" in text:
+            raise wrong(self.form, "a command cannot hold a NUL character")
+        printed = output_or_error([SHELL, "-c", text], context)
+        return FoundHosts(hosts=tuple(printed_hosts(printed)), how=f"{SHELL} -c")
+
+
+def printed_hosts(printed: str) -> Iterator[HostAddress]:
+    """Yield the hosts of an output. Raises UsageError with the line."""
+    count = 0
+    for number, line in enumerate(printed.splitlines(), 1):
+        text = without_comment(line)
+        try:
+            found = (
+                [_of_json(text)]
+                if text.startswith("{")
+                else [address_of(each) for each in _names(text)]
+            )
+        except UsageError as error:
+            raise UsageError(f"line {number} of the output: {error.problems[0].message}") from error
+        count += len(found)
+        if count > MOST_KNOWN:
+            raise UsageError(f"line {number} of the output: more than {MOST_KNOWN} hosts")
+        yield from found
+
+
+def address_of(place: Destination) -> HostAddress:
+    """Return a typed name as an address."""
+    if place.name == place.host:
+        return HostAddress(place.name, user=place.user)
+    return HostAddress(place.name, alias=place.host, port=place.port, user=place.user)
+
+
+def _names(text: str) -> list[Destination]:
+    return destinations(text) if text else []
+
+
+def _of_json(text: str) -> HostAddress:
+    try:
+        data = json.loads(text)
+    except NO_JSON as error:
+        raise UsageError(f"broken JSON: {error}") from error
+    for key, value in data.items():
+        _check(key, value)
+    if not data.get("name"):
+        raise UsageError(f"an object without a name; allowed are {', '.join(KEYS)}")
+    (place, *others) = destinations(data["name"])
+    if others:
+        raise UsageError(f"'{data['name']}' is a range; an object is one host")
+    given = {
+        key: value
+        for key, value in data.items()
+        if key in (*TEXTS[1:], "port") and value is not None
+    }
+    found = address_of(place)
+    from msgspec.structs import replace
+
+    return replace(found, groups=tuple(data.get("groups") or ()), **given)
+
+
+def _check(key: str, value: Any) -> None:
+    """Raise UsageError for a key or a value that no host has."""
+    if key not in KEYS:
+        raise UsageError(
+            f"unknown key '{key}'{did_you_mean(key, KEYS)}; allowed are {', '.join(KEYS)}"
+        )
+    if value is None:
+        return
+    if key == "port":
+        right = isinstance(value, int) and not isinstance(value, bool) and 0 < value < 65536
+    elif key == "groups":
+        right = isinstance(value, list) and all(is_word(each) for each in value)
+    else:
+        right = is_word(value)
+    if not right:
+        allowed = {"port": "a number from 1 to 65535", "groups": "a list of names"}.get(
+            key, "a text without blanks and leading dash"
+        )
+        raise UsageError(f"{key}: {json.dumps(value)[:80]} is not allowed; allowed is {allowed}")
+
+
+def is_word(value: Any) -> bool:
+    """Tell whether a value is a text without blanks, of printable characters, which no command takes for an option."""
+    short = isinstance(value, str) and 0 < len(value) <= 4096
+    return (
+        short
+        and value.isprintable()
+        and not value.startswith("-")
+        and not any(map(str.isspace, value))
+    )

@@ -1,0 +1,108 @@
+"""`file:PATH` and `-`: SPECs, one or several a line, as if they had been typed."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tui.model.bounded import MOST_SMALL_BYTES, check_plain, read_text, shown_size
+from tui.model.hostspec import STDIN, is_whole
+from tui.model.paths import from_home
+from tui.model.problem import Problem, UsageError, did_you_mean, unreadable
+from tui.sources.base import FoundHosts, HostSource, SourceContext, wrong
+
+_AFTER_COMMA = re.compile(r"\s*,\s*")
+MOST_LISTED = 2000  # names of a folder that a mistyped one is compared with
+
+
+class FileSource(HostSource):
+    """A text file of SPECs; ``#`` begins a comment."""
+
+    form = "file:PATH, or - for standard input"
+    title = "SPECs in a text file, or on standard input"
+    takes_files = True
+
+    def find(self, text: str, context: SourceContext) -> FoundHosts:
+        """Return the SPECs of the file."""
+        if text == STDIN:
+            return FoundHosts(specs=tuple(specs_of(_stdin())), how="standard input")
+        path = existing_file(text, self.form, context)
+        try:
+            content = read_text(path, MOST_SMALL_BYTES, pipes=True)
+        except (OSError, UnicodeDecodeError) as error:
+            raise unreadable(path, error) from error
+        if "\0" in content:
+            raise UsageError(Problem("not a text file: it holds NUL characters", file=str(path)))
+        return FoundHosts(specs=tuple(specs_of(content)), how=str(path))
+
+
+def specs_of(content: str) -> Iterator[str]:
+    """Yield the SPECs of a text."""
+    for line in content.splitlines():
+        words = without_comment(line)
+        yield from [words] if is_whole(words) else _AFTER_COMMA.sub(",", words).split()
+
+
+def without_comment(line: str) -> str:
+    """Return a line without what is behind a ``#`` at its begin or after a blank."""
+    for at, character in enumerate(line):
+        if character == "#" and (at == 0 or line[at - 1].isspace()):
+            return line[:at].strip()
+    return line.strip()
+
+
+def existing_file(
+    text: str, form: str, context: SourceContext, *, directories: bool = False
+) -> Path:
+    """Return the path of a file that is there. Raises UsageError with the nearest name in its folder."""
+    if not text:
+        raise wrong(form, "no file is named")
+    if "\0" in text:
+        raise wrong(form, "a file name cannot hold a NUL character")
+    path = context.directory / from_home(text)
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        hint = did_you_mean(path.name, _names_beside(path))
+        raise UsageError(f"no such file{hint}; allowed is {form}") from None
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}") from error
+    if stat.S_ISDIR(mode) and not directories:
+        raise UsageError(f"a directory; allowed is {form}")
+    return path
+
+
+def _names_beside(path: Path) -> Iterable[str]:
+    try:
+        with os.scandir(path.parent) as entries:
+            return [entry.name for entry, _ in zip(entries, range(MOST_LISTED), strict=False)]
+    except OSError:
+        return ()
+
+
+def _stdin() -> str:
+    """Return what standard input holds. Raises UsageError for a terminal, and for too much."""
+    try:
+        descriptor = sys.stdin.fileno()
+        check_plain(descriptor, "standard input", pipes=True)
+    except (AttributeError, ValueError, OSError) as error:
+        raise UsageError(
+            "standard input is closed; pipe names to it, or name a file: file:PATH"
+        ) from error
+    if os.isatty(descriptor):
+        raise UsageError(
+            "standard input is a terminal; pipe names to it, or name a file: file:PATH"
+        )
+    data = bytearray()
+    while piece := os.read(descriptor, 1 << 16):
+        data += piece
+        if len(data) > MOST_SMALL_BYTES:
+            raise UsageError(f"standard input has more than {shown_size(MOST_SMALL_BYTES)}")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"standard input is not UTF-8 text: byte {error.start}") from error

@@ -1,0 +1,98 @@
+"""What Slurm says of a job: its nodes, its state, the time that is left. By squeue and scontrol."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from tui.model.hostspec import MOST_KNOWN, expand
+from tui.model.problem import UsageError
+from tui.sources.base import SourceContext
+from tui.sources.run_command import output_of, output_or_error, program
+
+JOB_ID = re.compile(r"\d{1,10}([_+]\d{1,7})?", re.ASCII)
+FIELDS = "%T|%N|%L|%P|%r"
+_TIME = re.compile(r"(?:(\d+)-)?(?:(?:(\d+):)?(\d+):)?(\d+)", re.ASCII)
+
+
+class SlurmJob(NamedTuple):
+    """One job of the queue. `left_s` None: without limit, or not known."""
+
+    job_id: str
+    state: str
+    nodes: str  # as Slurm folds them: n[1-4]
+    left_s: float | None
+    partition: str
+    reason: str
+
+
+def slurm_program(name: str, context: SourceContext) -> str:
+    """Return the path of a command of Slurm. Raises UsageError when it is not there."""
+    found = program(name, context)
+    if found is None:
+        raise UsageError(f"{name} is not installed: benchtui asks Slurm by its commands")
+    return found
+
+
+def job_of(job_id: str, context: SourceContext) -> SlurmJob | None:
+    """Return a job; None when Slurm does not know it any more. Raises UsageError when Slurm does not answer."""
+    argv = [
+        slurm_program("squeue", context),
+        "--noheader",
+        f"--jobs={job_id}",
+        f"--format={FIELDS}",
+    ]
+    done = output_of(argv, context)
+    if done.code != 0 and "Invalid job id" not in done.stderr:
+        raise UsageError(f"squeue: {done.last_words or f'exit code {done.code}'}")
+    lines = [
+        line.split("|") for line in done.stdout.splitlines() if line.count("|") == FIELDS.count("|")
+    ]
+    if not lines:
+        return None
+    state, nodes, left, partition, reason = lines[0]
+    return SlurmJob(job_id, state, nodes, seconds_of(left), partition, reason)
+
+
+def own_jobs(context: SourceContext) -> list[str]:
+    """Return the ids of this user's running jobs. Raises UsageError."""
+    argv = [
+        slurm_program("squeue", context),
+        "--me",
+        "--noheader",
+        "--states=RUNNING",
+        "--format=%i",
+    ]
+    return [
+        line.strip()
+        for line in output_or_error(argv, context).splitlines()
+        if JOB_ID.fullmatch(line.strip())
+    ]
+
+
+def partitions(context: SourceContext) -> list[str]:
+    """Return the names of all partitions. Raises UsageError."""
+    printed = output_or_error(
+        [slurm_program("sinfo", context), "--noheader", "--format=%R"], context
+    )
+    return list(dict.fromkeys(line.strip() for line in printed.splitlines() if line.strip()))
+
+
+def node_names(folded: str, context: SourceContext) -> list[str]:
+    """Return the nodes of ``n[1-4],m7``; by scontrol, whose notation has more than ours. Raises UsageError."""
+    printed = output_or_error(
+        [slurm_program("scontrol", context), "show", "hostnames", folded], context
+    )
+    names = [name for line in printed.split() for name in expand(line)]
+    if len(names) > MOST_KNOWN:
+        raise UsageError(f"more than {MOST_KNOWN} nodes")
+    return names
+
+
+def seconds_of(text: str) -> float | None:
+    """Return the seconds of Slurm's [DAYS-][HOURS:]MINUTES:SECONDS; None for UNLIMITED and the like."""
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
