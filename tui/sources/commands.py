@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from tui.model.address import HostAddress
-from tui.model.hostspec import MOST_KNOWN, Destination, destinations
+from tui.model.hostspec import MOST_KNOWN, Destination, destinations, split
 from tui.model.no_json import NO_JSON
 from tui.model.problem import UsageError, did_you_mean
 from tui.sources.base import FoundHosts, HostSource, SourceContext, wrong
-from tui.sources.files import without_comment
+from tui.sources.files import without_comment, words_of
 from tui.sources.run_command import output_or_error
 
 SHELL = "/bin/sh"
@@ -62,7 +62,7 @@ def address_of(place: Destination) -> HostAddress:
 
 
 def _names(text: str) -> list[Destination]:
-    return destinations(text) if text else []
+    return [each for word in words_of(text) for part in split(word) for each in destinations(part)]
 
 
 def _of_json(text: str) -> HostAddress:

@@ -15,7 +15,7 @@ from tui.model.paths import from_home
 from tui.model.problem import Problem, UsageError, did_you_mean, unreadable
 from tui.sources.base import FoundHosts, HostSource, SourceContext, wrong
 
-_AFTER_COMMA = re.compile(r"\s*,\s*")
+_BESIDE_COMMA = re.compile(r"\s*,\s*")
 MOST_LISTED = 2000  # names of a folder that a mistyped one is compared with
 
 
@@ -44,7 +44,12 @@ def specs_of(content: str) -> Iterator[str]:
     """Yield the SPECs of a text."""
     for line in content.splitlines():
         words = without_comment(line)
-        yield from [words] if is_whole(words) else _AFTER_COMMA.sub(",", words).split()
+        yield from [words] if is_whole(words) else words_of(words)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the SPECs of a line: blanks part them, but not those beside a comma."""
+    return _BESIDE_COMMA.sub(",", text).split()
 
 
 def without_comment(line: str) -> str:
