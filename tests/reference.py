@@ -11,22 +11,19 @@ from typing import Any
 from msgspec.structs import fields as fields_of
 
 from tests.reference_types import generator_types
-from tui.app.keys.actions import SCOPES, key_table
-from tui.app.keys.screens import BY_NAME
+from tui.app.terminal.actions import BY_NAME, SCOPES, key_table
 from tui.cli.main import verb_module
-from tui.cli.shared.parsers import parser_with, verbs_of
-from tui.cli.shared.verbs import VERBS
+from tui.cli.shared.arguments import VERBS, parser_with, verbs_of
+from tui.judge.catalogue import CHECKS
 from tui.metrics.registry import DIRECTIONS, METRICS
 from tui.metrics.telemetry import TELEMETRY
-from tui.model.hostfacts import HOST_FACTS, HostFact
-from tui.model.hosttables import TABLES
-from tui.model.profile_schema import profile_file_schema
+from tui.model.criteria import THRESHOLDS
+from tui.model.hostfacts import HOST_FACTS, TABLES, HostFact
+from tui.model.profile_model import profile_file_schema
 from tui.model.record import run_json_schema
 from tui.model.schemas import KINDS, made, path_of
 from tui.model.settings import KEYS
-from tui.model.thresholds import THRESHOLDS
-from tui.remote.ssh_options import HONOURED, IGNORED, OPTIONS, REFUSED, TOLD, Option
-from tui.results.findings.catalogue import CHECKS
+from tui.remote.ssh_options import HONOURED, IGNORED, OPTIONS, REFUSED, TOLD, SshOption
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 MADE = "<!-- made by python -m tests.reference: do not edit -->"
@@ -209,7 +206,7 @@ def ssh_config() -> Iterator[str]:
     yield table(("option", "benchtui", "note"), [(f"`{row.name}`", FATES[row.fate], note_of(row)) for row in rows])
 
 
-def note_of(option: Option) -> str:
+def note_of(option: SshOption) -> str:
     """What to know of an option; of one that is not honoured, the values that ask for nothing."""
     allowed = " or ".join(f"`{value}`" for value in option.harmless)
     return f"{option.why}; {allowed} is fine" if option.fate in (REFUSED, TOLD) and allowed else option.why

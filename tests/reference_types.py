@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tui.model import event, plan, problem, tool
 from tui.model.tool import InProfile
-from tui.testing.mistakes import CODES
+from tui.testing.streams import CODES
 from tui.workloads import base, mpi, reading
 
 SHOWN: Sequence[type] = (

@@ -158,7 +158,7 @@ def test_the_arrows_of_a_circle_are_told() -> None:
 
 
 def test_no_module_of_ours_is_in_a_circle(needs: Graph) -> None:
-    assert "tui.engine.running.run" in needs
+    assert "tui.engine.run.run" in needs
     judge(needs)
 
 

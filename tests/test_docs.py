@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tui.cli.main import verb_module
-from tui.engine.profiles.catalogue import Catalogue
+from tui.engine.inputs.profiles import Catalogue
 
 ROOT = Path(__file__).parent.parent
 READMES = (ROOT / "tests" / "README.md", ROOT / "tests" / "long" / "README.md")

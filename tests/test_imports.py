@@ -12,21 +12,21 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE_S
-from tui.cli.shared.verbs import VERBS
-from tui.results.store.build import write_record
+from tui.cli.shared.arguments import VERBS
+from tui.library.build import write_record
 
 ROOT = Path(__file__).parent.parent
 SCREENS = {"textual", "rich"}
 HEAVY = {*SCREENS, "asyncssh", "plotext", "pydantic", "ruamel", "cryptography", "asyncio"}
 DATACLASSES = {
     "tui.engine.session.context.RunContext",
-    "tui.engine.session.secrets.Secrets",
+    "tui.engine.session.host_session.Secrets",
     "tui.engine.session.telemetry.Telemetry",
     "tui.journal.state.RunState",
     "tui.metrics.registry.Direction",
     "tui.metrics.registry.Metric",
     "tui.model.hostfacts.HostFact",
-    "tui.results.matrix.table.MatrixTable",
+    "tui.record.matrix.MatrixTable",
 }  # what needs more than a Struct can
 PROBE = """
 import json, sys
@@ -119,7 +119,7 @@ def test_showing_a_run_loads_neither_checks_nor_journals_nor_baselines_nor_searc
     shutil.copytree(ROOT / "tests" / "data" / "whole", run_dir)
     assert write_record(run_dir).checks  # so that its objections are counted
     seen = modules_of(tmp_path, f"runs show {run_dir.name}")
-    unwanted = {"tui.results.findings.check", "tui.journal.state", "tui.model.baseline", "tui.results.text.search"}
+    unwanted = {"tui.judge.check", "tui.journal.state", "tui.model.baseline", "tui.view.search"}
     assert seen & unwanted == set()
 
 
@@ -136,11 +136,11 @@ def test_reading_or_following_a_journal_does_not_load_pydantic(module: str) -> N
 
 
 def test_an_engine_loads_neither_models_nor_searches_before_it_needs_them() -> None:
-    code = "import json, sys; import tui.engine.process.main; print(json.dumps([name for name in sys.modules]))"
+    code = "import json, sys; import tui.engine.main; print(json.dumps([name for name in sys.modules]))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     seen = set(json.loads(done.stdout))
-    assert [name for name in seen if name.startswith("tui.engine.recovery.recover")] == []
-    assert seen & {"pydantic", "yaml", "ruamel", "numpy", "scipy", "asyncssh", "tui.engine.running.search"} == set()
+    assert [name for name in seen if name.startswith("tui.engine.recover")] == []
+    assert seen & {"pydantic", "yaml", "ruamel", "numpy", "scipy", "asyncssh", "tui.engine.run.search"} == set()
 
 
 def test_ssh_is_loaded_without_certificates_of_x509_and_without_starting_programs() -> None:
@@ -158,7 +158,7 @@ def test_what_an_engine_loads_is_defined_cheaply() -> None:
     """A dataclass takes a millisecond to define, a Struct of msgspec a fiftieth; an engine loads over a hundred."""
     code = """
 import json, sys
-import tui.engine.process.main, tui.remote.login, tui.remote.connections, tui.results.store.build
+import tui.engine.main, tui.remote.login, tui.remote.connections, tui.library.build
 ours = [module for name, module in sys.modules.items() if name.startswith("tui.")]
 print(json.dumps([f"{kind.__module__}.{name}" for module in ours for name, kind in vars(module).items()
     if isinstance(kind, type) and "__dataclass_fields__" in vars(kind) and kind.__module__ == module.__name__]))

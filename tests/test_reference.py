@@ -12,7 +12,7 @@ from tests.reference import FOLDER, PAGES, page
 from tui import __version__
 from tui.cli.main import main, verb_module
 from tui.cli.man import page as man_page
-from tui.cli.shared.verbs import VERBS
+from tui.cli.shared.arguments import VERBS
 from tui.model.schemas import KINDS, made, path_of
 
 

@@ -10,7 +10,7 @@ import pytest
 from textual.css.stylesheet import Stylesheet
 
 from tests.e2e import forked
-from tui.engine.process import launch
+from tui.engine import launch
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from tui.model.event import (
     Buckets,
     DirectionSample,
     FileCreated,
-    HostFacts,
+    HostFactsCollected,
     HostProblem,
     HostResult,
     HostState,
@@ -38,10 +38,8 @@ from tui.model.event import (
 )
 from tui.model.plan import FileSpec, Headline, HostTask, Plan, ProfileRef, Step
 from tui.model.rundir import PLAN_FILE
-from tui.workloads.fio.framing import Framer
-from tui.workloads.fio.meter import Meter
-from tui.workloads.fio.results import host_result
-from tui.workloads.fio.snapshot import Snapshot, decode
+from tui.workloads.fio.results import Meter, host_result
+from tui.workloads.fio.snapshot import Framer, Snapshot, decode
 
 DATA = Path(__file__).parents[1] / "data" / "fio" / "stream"
 MIX = DATA / "mix-3.33.stdout.gz"
@@ -191,7 +189,7 @@ class RunMaker:
             self.add(HostState(t=0.3 + index / 100, host=host, state="connected"))
         self.add(PhaseEnded(t=1.0, phase="connect"), PhaseStarted(t=1.0, phase="preflight"))
         for host in self.hosts:
-            facts = HostFacts(t=1.2, host=host, facts=dict(FACTS))
+            facts = HostFactsCollected(t=1.2, host=host, facts=dict(FACTS))
             self.add(facts, HostState(t=1.4, host=host, state="ready"))
         return self.add(PhaseEnded(t=1.5, phase="preflight"))
 

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.app.journal_maker import MIX, READS, RUN_ID, RunMaker, host_names
-from tui.app.screens.live.feed import LiveFeed
+from tui.app.screens.live_feed import LiveFeed
 
 WARM_UP_S = 6.0
 TELEMETRY = {"cpu.busy": 40.0, "core.busy": 60.0, "core.softirq": 5.0, "core.number": 3.0, "cpu.steal": 0.0}

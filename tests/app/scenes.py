@@ -24,7 +24,7 @@ from tui.metrics.histogram import Histogram
 from tui.model.event import (
     DirectionResult,
     DirectionSample,
-    HostFacts,
+    HostFactsCollected,
     HostResult,
     LatencyResult,
     PhaseName,
@@ -149,7 +149,7 @@ def begun(
     maker = Scene(home / "runs" / run_id, host_names(hosts), stream, runtime_s=runtime_s, tag=tag, utc=utc)
     maker.begin()
     known: dict[str, Fact] = {"nics": [NIC], "governor": "performance", "clocksource": "tsc"}
-    maker.add(*(HostFacts(t=1.2, host=host, facts=known) for host in maker.hosts)).layout(2, 2).go()
+    maker.add(*(HostFactsCollected(t=1.2, host=host, facts=known) for host in maker.hosts)).layout(2, 2).go()
     maker.pace = {host: maker.chance.gauss(1.0, 0.008) for host in maker.hosts}
     for host in maker.hosts:
         maker.look_at(host, {key: value * maker.chance.uniform(0.9, 1.1) for key, value in busy.items()})

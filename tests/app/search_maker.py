@@ -27,7 +27,7 @@ from tui.model.event import (
 )
 from tui.model.plan import Headline
 from tui.model.rundir import PLAN_FILE
-from tui.model.search import Knob, Limit, Measured, Offer, Point, Search, Verdict
+from tui.model.search import Knob, Limit, MeasuredLimit, Offer, Search, SearchPoint, Verdict
 
 MOST_IOPS = 61_000.0
 LIMIT = Limit("p99.9 < 2ms", "", "latency", 99.9, 2e6)
@@ -126,7 +126,9 @@ class SearchMaker(MatrixMaker):
         self.t += offer.seconds
         self.add(*(self._result(host, place, rate / count, offer) for host in self.hosts[:count]))
         self.add(StepEnded(t=self.t, step=place))
-        point = Point(place, offer, offer.seconds, rate, rate * 4096, verdict="meets", hosts=count, deviation=0.01)
+        point = SearchPoint(
+            place, offer, offer.seconds, rate, rate * 4096, verdict="meets", hosts=count, deviation=0.01
+        )
         self.add(PointDecided(t=self.t, point=point))
         return self
 
@@ -136,7 +138,7 @@ class SearchMaker(MatrixMaker):
         read = DirectionResult(ios, ios * 4096, offer.seconds, rate, rate * 4096, clat=found, lat=found)
         return HostResult(t=self.t, host=host, step=place, dirs={"read": read}, tool_version="fio-3.33")
 
-    def point(self, place: int, offer: Offer, rate: float, lost: Sequence[str] = ()) -> Point:
+    def point(self, place: int, offer: Offer, rate: float, lost: Sequence[str] = ()) -> SearchPoint:
         """Return a point as it is decided, by each limit on a latency."""
         measured = [self._measured(limit, offer.rate_iops) for limit in self.search.limits]
         verdict: Verdict = "void" if lost else "meets"
@@ -145,7 +147,7 @@ class SearchMaker(MatrixMaker):
         intended = {} if offer.rate_iops is None else {
             label(p): tail_ns(offer.rate_iops, p) * 1.04 for p in (50.0, 99.0, 99.9)
         }  # fmt: skip
-        return Point(
+        return SearchPoint(
             step=place, offer=offer, seconds=offer.seconds, iops=rate, bw_bytes_per_s=rate * 4096,
             measured=tuple(measured), verdict=verdict, why=f"lost {', '.join(lost)}" if lost else "",
             hosts=len(self.hosts) - len(lost), lost=tuple(lost), deviation=0.01, intended=intended,
@@ -153,11 +155,11 @@ class SearchMaker(MatrixMaker):
         )  # fmt: skip
 
     @staticmethod
-    def _measured(limit: Limit, rate: float | None) -> Measured:
+    def _measured(limit: Limit, rate: float | None) -> MeasuredLimit:
         value = tail_ns(rate, limit.percentile or 50.0)
         low, high = value * 0.96, value * 1.04
         verdict: Verdict = "meets" if high < limit.most else "breaks" if low >= limit.most else "unclear"
-        return Measured(limit.text, "read", value, low, high, verdict, share_error=0.1, slope=0.14)
+        return MeasuredLimit(limit.text, "read", value, low, high, verdict, share_error=0.1, slope=0.14)
 
     def measure_points(self, count: int = len(OFFERS)) -> SearchMaker:
         """Measure so many points of the usual search."""

@@ -13,11 +13,11 @@ from textual.worker import WorkerCancelled
 import tui.app.app
 from tests.app.journal_maker import RunMaker
 from tui.app.app import BenchtuiApp, screen_class
-from tui.app.frame.base import StepScreen
 from tui.app.frame.shell import Options
-from tui.app.screens.live.screen import LiveScreen
-from tui.app.screens.result.screen import ResultScreen
-from tui.app.screens.result.tabs import TABS
+from tui.app.frame.step_screen import StepScreen
+from tui.app.screens.live import LiveScreen
+from tui.app.screens.result import ResultScreen
+from tui.app.screens.result_text import TABS
 from tui.app.widgets.lines import Lines
 from tui.model.paths import Paths
 

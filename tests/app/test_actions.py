@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tui.app.dialogs.palette import commands_of, title_of
-from tui.app.frame.chrome import KEYS_AT_80, fitting, footer_actions, footer_width
-from tui.app.keys import actions
+from tui.app.dialogs.help import commands_of, title_of
+from tui.app.frame.step_screen import KEYS_AT_80, fitting, footer_actions, footer_width
+from tui.app.terminal import actions
 
 DOCS = Path(__file__).parents[2] / "docs" / "screens.md"
 SCREEN_NAMES = list(actions.SCOPES)
@@ -58,7 +58,7 @@ def test_no_key_that_terminals_or_tmux_cannot_send(key: str) -> None:
 @pytest.mark.parametrize("scope", ["app", "list", *SCREEN_NAMES])
 def test_the_documented_keys_are_those_of_the_registry(scope: str) -> None:
     found = re.search(rf"<!-- keys: {scope} -->\n(.*?)\n\n", DOCS.read_text(encoding="utf-8") + "\n\n", re.DOTALL)
-    assert found, f"docs/screens.md has no table of '{scope}'; run python -m tui.app.keys.actions"
+    assert found, f"docs/screens.md has no table of '{scope}'; run python -m tui.app.terminal.actions"
     assert found[1] == actions.key_table(scope)
 
 

@@ -15,11 +15,11 @@ from tests.app.journal_maker import RunMaker
 from tests.app.stage import SMALL, WIDE, Stage, app_on, settle, stage
 from tests.app.test_runs import make_run, rows
 from tests.patience import seen
-from tui.app.dialogs.copying import CopyDialog
-from tui.app.frame.chrome import KeyBar
-from tui.app.screens.compare.screen import CompareScreen
-from tui.app.screens.runs.screen import RunsScreen
-from tui.results.store.build import write_record
+from tui.app.dialogs.export import CopyDialog
+from tui.app.frame.step_screen import KeyBar
+from tui.app.screens.compare import CompareScreen
+from tui.app.screens.runs import RunsScreen
+from tui.library.build import write_record
 
 
 @pytest.fixture

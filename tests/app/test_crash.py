@@ -10,8 +10,8 @@ from textual.css.query import NoMatches
 from textual.worker import WorkerFailed
 
 from tests.app.driver import opened, options
-from tui.app.screens.runs.screen import RunsScreen
-from tui.app.terminal.crash import crash_text, write_crash_log
+from tui.app.screens.runs import RunsScreen
+from tui.app.terminal.driver import crash_text, write_crash_log
 
 SECRET = "hunter2-very-secret"
 

@@ -14,18 +14,16 @@ from textual.widget import Widget
 from textual.widgets import Button
 
 from tests.patience import seen
-from tui.app.dialogs.base import Dialog
-from tui.app.dialogs.confirm import Answer, Confirm
+from tui.app.dialogs.confirm import Confirm, Dialog, DialogChoice, OverwriteDialog
 from tui.app.dialogs.help import HelpScreen, help_lines, help_rows
-from tui.app.dialogs.log_in import SecretPrompt
 from tui.app.dialogs.new_host import AddHost, NewHost
-from tui.app.dialogs.overwrite import OverwriteDialog
-from tui.app.keys.actions import Action
-from tui.app.services.trusting import trust_question
+from tui.app.dialogs.text_entry import SecretPrompt
+from tui.app.services.remedies import trust_question
+from tui.app.terminal.actions import Action
 from tui.app.terminal.theme import SYMBOLS, THEMES
 from tui.app.widgets.field import TextInput
+from tui.app.widgets.lines import TextPane
 from tui.app.widgets.picklist import Heading
-from tui.app.widgets.textpane import TextPane
 from tui.remote.hostkeys import Presented
 from tui.remote.vault import Question
 
@@ -138,7 +136,7 @@ async def test_what_is_typed_below_a_long_text_stays_in_sight() -> None:
 
 
 async def test_the_letter_of_an_answer_is_no_movement() -> None:
-    answers = (Answer("yes", "y", "Now"), Answer("later", "l", "Later"))
+    answers = (DialogChoice("yes", "y", "Now"), DialogChoice("later", "l", "Later"))
     app = DialogApp(Confirm("Recover?", "", answers))  # type: ignore[arg-type]
     async with app.run_test() as pilot:
         await pilot.press("l")
@@ -146,7 +144,7 @@ async def test_the_letter_of_an_answer_is_no_movement() -> None:
 
 
 async def test_the_first_answer_is_the_default() -> None:
-    answers = (Answer("detach", "d", "Detach"), Answer("stop", "s", "Stop", harmful=True))
+    answers = (DialogChoice("detach", "d", "Detach"), DialogChoice("stop", "s", "Stop", harmful=True))
     app = DialogApp(Confirm("Run goes on", "", answers))  # type: ignore[arg-type]
     async with app.run_test() as pilot:
         await pilot.press("enter")

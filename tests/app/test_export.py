@@ -11,7 +11,7 @@ from tests.app.journal_maker import RUN_ID, RunMaker, host_names
 from tui.app.dialogs.export import ExportDialog
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
-from tui.results.store.build import write_record
+from tui.library.build import write_record
 
 
 @pytest.fixture

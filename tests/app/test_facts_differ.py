@@ -16,9 +16,9 @@ from tests.app.stage import SMALL, WIDE, Stage, app_on, settle, stage, tab
 from tests.app.test_snapshots import PROFILE, settled
 from tui.app.app import BenchtuiApp
 from tui.engine.preflight.host_check import HostCheck
-from tui.model.event import HostFacts
+from tui.library.build import write_record
+from tui.model.event import HostFactsCollected
 from tui.model.hostfacts import Fact
-from tui.results.store.build import write_record
 
 Compare = Callable[..., bool]
 NIC = {"name": "ens1f0", "kind": "physical", "state": "up", "speed_mbit": 100_000, "mtu": 9000, "driver": "mlx5_core"}
@@ -59,7 +59,7 @@ def facts_of(host: str) -> dict[str, Fact]:
 def finished(home: Path) -> RunMaker:
     """A run of eight hosts: one of another kernel with a slower link, one whose target is mounted otherwise."""
     maker = RunMaker(home / "runs" / RUN_ID, host_names(8), READS).begin()
-    maker.add(*(HostFacts(t=1.2, host=host, facts=facts_of(host)) for host in maker.hosts))
+    maker.add(*(HostFactsCollected(t=1.2, host=host, facts=facts_of(host)) for host in maker.hosts))
     maker.go().measure(20).finish()
     write_record(maker.run_dir)
     return maker
@@ -144,7 +144,7 @@ async def test_names_of_one_machine_are_told_on_hosts_and_on_review(app: Benchtu
 async def test_a_result_tells_where_hosts_beside_each_other_are_one_machine(tmp_path: Path) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3), READS).begin()
     boot: dict[str, Fact] = {**ALIKE, "boot_id": "b1", "hostname": "box"}
-    maker.add(*(HostFacts(t=1.2, host=host, facts=boot) for host in maker.hosts)).go().measure(5).finish()
+    maker.add(*(HostFactsCollected(t=1.2, host=host, facts=boot) for host in maker.hosts)).go().measure(5).finish()
     write_record(maker.run_dir)
     async with stage(maker, WIDE, step="result") as (app, pilot):
         assert "of the median host; 3 names, 1 machine" in app.text_of("#result-page")

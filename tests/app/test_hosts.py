@@ -10,9 +10,9 @@ from tests.app.driver import INVENTORY, opened, options, write_inventory
 from tests.app.test_facts_differ import facts_of
 from tests.lab.sshd import SshdLab
 from tui.app.frame.selection import Selection
-from tui.app.screens.hosts import rows as host_rows
-from tui.app.screens.hosts.facts import Peers
-from tui.app.screens.hosts.screen import HostsScreen
+from tui.app.screens import hosts_rows as host_rows
+from tui.app.screens.hosts import HostsScreen
+from tui.app.screens.hosts_facts import Peers
 from tui.engine.preflight.host_check import HostCheck
 from tui.model.address import HostAddress
 from tui.model.hostfacts import Fact

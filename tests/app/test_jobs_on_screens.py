@@ -8,8 +8,8 @@ import pytest
 
 from tests.app.journal_maker import READS, RUN_ID, SYNCS, TWO_JOBS, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, Stage, stage
+from tui.library.build import build_record, write_record
 from tui.metrics.units import iops, latency
-from tui.results.store.build import build_record, write_record
 
 
 def running(tmp_path: Path, stream: Path = TWO_JOBS, seconds: int = 12) -> RunMaker:

@@ -13,12 +13,12 @@ from tests.app.stage import SMALL, WIDE, stage
 from tui.app.dialogs.confirm import Confirm
 from tui.app.widgets.lines import Lines
 from tui.app.widgets.picklist import Heading
-from tui.engine.process.control import ControlServer, Request
-from tui.metrics.heat import column_percentiles
+from tui.engine.control import ControlServer, Request
+from tui.library.build import write_record
+from tui.metrics.series import column_percentiles
 from tui.metrics.units import bandwidth, iops, latency
 from tui.model.plan import Headline, Plan
 from tui.model.rundir import PLAN_FILE
-from tui.results.store.build import write_record
 from tui.text.line import Line
 
 

@@ -15,16 +15,15 @@ from tests.app.driver import opened, options
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names, plan_of
 from tests.app.stage import SMALL, WIDE, Stage, stage
 from tui.app.dialogs.confirm import Confirm
-from tui.app.frame.chrome import KeyBar
-from tui.app.screens.live import feed as live_feed
-from tui.app.screens.live import watching
-from tui.app.screens.result.screen import ResultScreen
+from tui.app.frame.step_screen import KeyBar
+from tui.app.screens import live_feed, live_watching
+from tui.app.screens.result import ResultScreen
 from tui.app.services import remedies
-from tui.app.services.taking import Trouble, again
-from tui.app.widgets.heat_panel import HeatPanel
+from tui.app.services.remedies import Trouble, again
+from tui.app.widgets.graph_panels import HeatPanel
+from tui.library.build import write_record
 from tui.metrics.units import latency
 from tui.model.event import HostProblem, HostState, RunEnded
-from tui.results.store.build import write_record
 
 
 @pytest.fixture
@@ -186,7 +185,7 @@ async def test_a_tick_that_has_much_to_read_paints_once_and_leaves_the_hosts_whe
 async def test_whoever_leaves_while_a_long_journal_is_read_gets_no_error(
     maker: RunMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "CATCH_UP_PAINT_S", 0.0)
+    monkeypatch.setattr(live_watching, "CATCH_UP_PAINT_S", 0.0)
     maker.go().measure(3)
     async with stage(maker) as (app, _):
         monkeypatch.setattr(app.live.feed, "advance", lambda: True)  # there is always more

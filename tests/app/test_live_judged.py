@@ -15,14 +15,13 @@ from tests.app import scenes
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.matrix_maker import line_sweep
 from tests.app.stage import SMALL, WIDE, app_on, settle, stage
-from tui.app.dialogs.findings import FindingsDialog
-from tui.app.dialogs.host import HostDialog
-from tui.app.screens.live import health
-from tui.app.widgets.textpane import TextPane
-from tui.model.event import HostFacts, HostState, PhaseStarted, StepStarted
-from tui.results.findings import live
-from tui.results.findings.limiter import Kind
-from tui.results.store.build import write_record
+from tui.app.dialogs.findings import FindingsDialog, HostDialog
+from tui.app.screens import live_health
+from tui.app.widgets.lines import TextPane
+from tui.judge import live
+from tui.judge.bottleneck import Kind
+from tui.library.build import write_record
+from tui.model.event import HostFactsCollected, HostState, PhaseStarted, StepStarted
 
 Compare = Callable[..., bool]
 IDLE = {
@@ -69,7 +68,7 @@ def watched(home: Path, *, seconds: int = 31, busy: int = 4, servers: int = 2) -
     for host in maker.hosts:
         odd = host == "weka-05"
         kernel = {"kernel": "Linux 5.14.0-427.el9"} if odd else {}
-        maker.add(HostFacts(t=1.2, host=host, facts={"nics": nics(1500 if odd else 9000), **kernel}))
+        maker.add(HostFactsCollected(t=1.2, host=host, facts={"nics": nics(1500 if odd else 9000), **kernel}))
     maker.go()
     for place, host in enumerate(maker.hosts):
         maker.look_at(host, BUSY if place < busy else IDLE)
@@ -131,7 +130,7 @@ async def test_where_there_is_little_room_one_line_has_finding_steadiness_and_li
 
 
 def test_every_limiter_has_a_word() -> None:
-    assert set(get_args(Kind)) == set(health.LIMITERS)
+    assert set(get_args(Kind)) == set(live_health.LIMITERS)
 
 
 async def test_the_hosts_that_are_named_are_marked(tmp_path: Path) -> None:

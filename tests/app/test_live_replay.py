@@ -10,12 +10,12 @@ import pytest
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, stage
 from tui.app.dialogs.confirm import Confirm
-from tui.app.frame.chrome import KeyBar
-from tui.app.screens.live import feed as live_feed
-from tui.app.screens.live.feed import LiveFeed, ReplayFeed, last_time
-from tui.app.screens.result.screen import ResultScreen
-from tui.app.screens.runs.screen import RunsScreen
-from tui.model.event import Message, Note, encode
+from tui.app.frame.step_screen import KeyBar
+from tui.app.screens import live_feed
+from tui.app.screens.live_feed import LiveFeed, ReplayFeed, last_time
+from tui.app.screens.result import ResultScreen
+from tui.app.screens.runs import RunsScreen
+from tui.model.event import Message, NoteAdded, encode
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ async def test_the_header_says_that_this_is_a_replay_and_where_it_is(maker: RunM
 
 async def test_escape_returns_to_runs_and_a_note_does_not_lengthen_a_replay(maker: RunMaker) -> None:
     length = last_time(maker.journal)
-    maker.add(Note(t=maker.t + 100, text="said later"))
+    maker.add(NoteAdded(t=maker.t + 100, text="said later"))
     assert last_time(maker.journal) == length
     async with stage(maker, replay=1.0) as (app, pilot):
         await pilot.press("escape")

@@ -10,8 +10,8 @@ import pytest
 
 from tests.app.search_maker import SearchMaker, curve_in, offers, scaling_in, search_in
 from tests.app.stage import SMALL, WIDE, app_on, settle, stage
+from tui.library.build import write_record
 from tui.model.search import Offer
-from tui.results.store.build import write_record
 
 Compare = Callable[..., bool]
 

@@ -12,19 +12,18 @@ from tests.app import scenes
 from tests.app.journal_maker import MIX, READS, RUN_ID, RunMaker, host_names, plan_of
 from tests.app.stage import SMALL, WIDE, stage
 from tests.app.test_matrix_screens import half_way
-from tui.app.frame.chrome import KeyBar
-from tui.app.screens.live import footer
-from tui.app.screens.live.room import HEADS, rooms_of
-from tui.app.widgets.graph import Graph
+from tui.app.frame.step_screen import KeyBar
+from tui.app.screens import live_health
+from tui.app.screens.live_feed import HEADS, rooms_of
+from tui.app.widgets.graph import Graph, Pulse
 from tui.app.widgets.lines import Lines
-from tui.app.widgets.pulse import Pulse
 from tui.metrics.buckets import value_to_index
-from tui.metrics.heat import HeatBins
-from tui.model.event import Buckets, HostFacts, PhaseEnded, PhaseStarted
+from tui.metrics.series import HeatBins
+from tui.model.event import Buckets, HostFactsCollected, PhaseEnded, PhaseStarted
 from tui.model.plan import Headline
 from tui.model.rundir import PLAN_FILE
 from tui.text.heat import HeatCells, heat_lines
-from tui.text.timeaxis import TimeAxis
+from tui.text.plot import TimeAxis
 
 ALL_TELEMETRY = {
     "cpu.busy": 60.0,
@@ -40,14 +39,14 @@ def maker_of(home: Path, hosts: int = 4, runtime_s: float = 300.0) -> RunMaker:
     return RunMaker(home / "runs" / RUN_ID, host_names(hosts), READS, runtime_s=runtime_s)
 
 
-def width_of(keys: footer.Keys) -> int:
+def width_of(keys: live_health.Keys) -> int:
     return sum(len(key) + 1 + len(label) for key, label in keys) + 2 * (len(keys) - 1)
 
 
 @pytest.mark.parametrize("replay", [False, True])
 @pytest.mark.parametrize("shown", [{"zoomed": "heat"}, {"zoomed": "iops"}, {"log": True}])
 def test_a_panel_that_has_all_room_has_keys_of_its_own_which_fit(shown: dict[str, object], replay: bool) -> None:
-    keys = footer.hint(footer.Shown(replay=replay, **shown))  # type: ignore[arg-type]
+    keys = live_health.hint(live_health.FooterState(replay=replay, **shown))  # type: ignore[arg-type]
     named = {key for key, _ in keys}
     assert {"Esc", "?", "q"} <= named and not {"Enter", "s", "x", "f"} & named
     assert ("t" in named) == (shown.get("zoomed") == "heat")
@@ -55,9 +54,9 @@ def test_a_panel_that_has_all_room_has_keys_of_its_own_which_fit(shown: dict[str
 
 
 def test_the_end_of_a_run_offers_findings_where_there_are_some() -> None:
-    over = footer.Shown(over=True)
-    assert "f" not in dict(footer.hint(over))
-    assert dict(footer.hint(footer.Shown(over=True, found=True)))["f"] == "findings"
+    over = live_health.FooterState(over=True)
+    assert "f" not in dict(live_health.hint(over))
+    assert dict(live_health.hint(live_health.FooterState(over=True, found=True)))["f"] == "findings"
 
 
 async def test_who_looks_back_is_told_the_way_to_now(tmp_path: Path) -> None:
@@ -133,7 +132,7 @@ async def test_the_axis_is_that_of_the_load_to_come_also_when_it_takes_long_to_p
 
 async def test_versions_that_are_no_tools_are_not_called_so(tmp_path: Path) -> None:
     maker = maker_of(tmp_path).begin().go()
-    maker.add(HostFacts(t=maker.t, host="weka-01", facts={"fio_version": "fio-3.33", "cgroup_version": "v2"}))
+    maker.add(HostFactsCollected(t=maker.t, host="weka-01", facts={"fio_version": "fio-3.33", "cgroup_version": "v2"}))
     async with stage(maker.measure(3)) as (app, pilot):
         await pilot.press("enter")
         await app.settle(pilot)

@@ -9,8 +9,8 @@ import pytest
 
 from tests.app.journal_maker import MIX, READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, app_on, settle
-from tui.results.store.build import write_record
-from tui.results.store.marks import rename, retag, star
+from tui.library.build import write_record
+from tui.library.summary import rename, retag, star
 
 Compare = Callable[..., bool]
 

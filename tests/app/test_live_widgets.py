@@ -9,19 +9,18 @@ from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.geometry import Region
 
-from tui.app.screens.live.health import apart_text
-from tui.app.screens.live.room import HEADS, ROOMY_LINES, curve_lines, rooms_of
+from tui.app.screens.live_feed import HEADS, ROOMY_LINES, curve_lines, rooms_of
+from tui.app.screens.live_health import apart_text
 from tui.app.terminal.theme import DARK
-from tui.app.widgets.graph_area import merge_values, nice_ceiling, painted, with_level
-from tui.app.widgets.heat_panel import HeatPanel
+from tui.app.widgets.graph import merge_values, nice_ceiling, painted, with_level
+from tui.app.widgets.graph_panels import HeatPanel
 from tui.app.widgets.lines import LACKING, Lines, cells, changed_span, merged, shown_as
-from tui.app.widgets.percentiles import shape_of, shown_columns
-from tui.metrics.heat import HeatBins
-from tui.metrics.steady import Window
+from tui.app.widgets.run_panels import shape_of, shown_columns
+from tui.metrics.series import HeatBins
+from tui.metrics.steady import SteadyWindow
 from tui.model.event import Buckets
-from tui.text.bars import diverging
-from tui.text.line import Line, Run, with_cell
-from tui.text.timeaxis import TimeAxis, axis_of, spread_over
+from tui.text.line import Line, Run, diverging, with_cell
+from tui.text.plot import TimeAxis, axis_of, spread_over
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "M"]), max_size=30)
 RUNS = st.lists(st.tuples(TEXTS, st.sampled_from(["text", "value", "read"])), max_size=5)
@@ -274,5 +273,5 @@ def test_a_search_grows_with_the_terminal_and_leaves_graphs_and_hosts_their_shar
 )
 def test_what_goes_up_and_down_has_no_trend(means: tuple[float, ...], said: str) -> None:
     middle = sum(means) / len(means)
-    window = Window(means, (max(means) - min(means)) / 100, abs(means[-1] - means[0]) / middle)
+    window = SteadyWindow(means, (max(means) - min(means)) / 100, abs(means[-1] - means[0]) / middle)
     assert apart_text(window) == said

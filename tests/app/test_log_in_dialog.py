@@ -12,7 +12,7 @@ from tests.e2e.command import journal_has, only_run
 from tests.lab.accounts import BY_PASSWORD, with_password
 from tests.lab.faults_run import LOAD
 from tests.lab.sshd import SshdLab
-from tui.app.dialogs.log_in import SecretPrompt, ask
+from tui.app.dialogs.text_entry import SecretPrompt, ask
 from tui.app.widgets.field import SecretInput
 from tui.remote.vault import Question
 

@@ -12,9 +12,9 @@ from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.matrix_maker import MatrixMaker, figures_of, line_sweep, suite, sweep
 from tests.app.stage import SMALL, WIDE, Stage, app_on, stage
 from tui.app.dialogs.confirm import Confirm
-from tui.app.screens.result.screen import ResultScreen
+from tui.app.screens.result import ResultScreen
+from tui.library.build import write_record
 from tui.model.event import StepEnded
-from tui.results.store.build import write_record
 
 Compare = Callable[..., bool]
 

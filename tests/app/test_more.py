@@ -18,12 +18,11 @@ from tests.patience import wait_until
 from tui.app.dialogs.confirm import Confirm
 from tui.app.dialogs.more import Bounds, MoreDialog
 from tui.app.services.resuming import give, lacking
-from tui.journal.alive import is_running
-from tui.journal.plan_file import load_plan
+from tui.journal.rundir import is_running, load_plan
+from tui.library.build import write_record
 from tui.model.problem import UsageError
 from tui.model.rundir import PLAN_FILE
 from tui.model.search import Search
-from tui.results.store.build import write_record
 
 
 def spent(home: Path, **more: object) -> SearchMaker:

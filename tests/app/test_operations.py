@@ -9,9 +9,9 @@ import pytest
 
 from tests.app.journal_maker import RunMaker
 from tests.app.stage import SMALL, WIDE, stage
-from tui.app.screens.live.hosts_over_time import LANES, HostsOverTime, Second
-from tui.app.screens.live.operations_text import _cells, time_lines
-from tui.journal.metadata import MetadataView
+from tui.analysis.previous_run import Behind
+from tui.app.screens.live_series import LANES, HostSecond, HostsOverTime, _cells, time_lines
+from tui.journal.progress import MetadataView
 from tui.journal.telemetry import HostTelemetry
 from tui.model.event import (
     ALL_OVER,
@@ -25,8 +25,7 @@ from tui.model.event import (
 )
 from tui.model.plan import Headline, MpiLaunch, Plan
 from tui.model.rundir import PLAN_FILE
-from tui.results.compare.behind import Behind
-from tui.text.timeaxis import TimeAxis
+from tui.text.plot import TimeAxis
 
 HOSTS = ("c1", "c2")
 
@@ -202,7 +201,7 @@ def test_what_hosts_did_is_taken_once_and_other_devices_are_left_out() -> None:
 @pytest.mark.parametrize("room", [11, 16, 36])
 def test_no_lane_touches_the_one_above(room: int) -> None:
     over = HostsOverTime()
-    over.lanes = {lane.title: {second: Second(100.0, 1, 100.0) for second in range(10)} for lane in LANES[:5]}
+    over.lanes = {lane.title: {second: HostSecond(100.0, 1, 100.0) for second in range(10)} for lane in LANES[:5]}
     lines = over.lines(TimeAxis(0, 10), 15, 20, 9, room, "block")
     assert len(lines) <= room
     tops = [line.runs[1][0][0] for line in lines[:-1]]

@@ -11,20 +11,19 @@ from msgspec.structs import replace
 from tests.engine.test_matrix import HOSTS
 from tests.engine.test_prove import DEPTH, kept, proof
 from tests.results.compare_runs import IOPS, run, step
-from tui.app.screens.review.plan_text import plan_lines
+from tui.analysis.compare import compare
+from tui.app.screens.review_plan import plan_lines
 from tui.cli.shared.review import review_text
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.planning.search import Wish
-from tui.engine.profiles.catalogue import Catalogue
-from tui.metrics.ranks import repetitions_needed
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.plan.plan import Choices, build_plan
+from tui.engine.plan.search import SearchChoice
+from tui.metrics.repeat import repetitions_needed
 from tui.model.plan import Attestation, Plan
-from tui.results.compare.compare import compare
-from tui.results.matrix.plan_sums import title_text
-from tui.results.text.plan_facts import plan_facts, too_few_to_compare, warnings
 from tui.text.line import plain_lines
+from tui.view.plan import plan_facts, title_text, too_few_to_compare, warnings
 
 SWEEP: dict[str, Any] = {"sweep": {"numjobs": ["1", "2"]}}
-SEARCH: dict[str, Any] = {"search": Wish("capacity", limits=("p99 < 5ms",))}
+SEARCH: dict[str, Any] = {"search": SearchChoice("capacity", limits=("p99 < 5ms",))}
 
 
 def plan(profile: str = "weka/read-iops", **choices: Any) -> Plan:

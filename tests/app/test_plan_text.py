@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from tests.app.matrix_maker import sweep
-from tui.app.screens.review import plan_text
+from tui.app.screens import review_plan
 from tui.cli.shared.review import review_text
 from tui.model.address import HostAddress
 from tui.model.plan import FileSpec, Headline, HostTask, JobLoad, MpiLaunch, Plan, ProfileRef, Step
 from tui.model.search import Knob, Search
-from tui.results.matrix.plan_sums import layout_bytes
 from tui.text.line import plain_lines
+from tui.view.plan import layout_bytes
 
 GIB = 2**30
 
@@ -43,14 +43,14 @@ def plan(*, hosts: int = 2, steps: int = 1, size: int = 4 * GIB, directions: tup
 
 
 def shown(what: Plan, width: int = 80) -> str:
-    return "\n".join(plain_lines(plan_text.plan_lines(what, width)))
+    return "\n".join(plain_lines(review_plan.plan_lines(what, width)))
 
 
 def test_time_is_minutes_and_seconds_of_all_steps() -> None:
-    assert plan_text.time_text(plan(steps=2).expected_s) == "10:40"
-    assert plan_text.time_text(305) == "5:05"
-    assert plan_text.time_text(3720) == "1h 02m"
-    assert plan_text.time_text(None) == "as long as it takes"
+    assert review_plan.time_text(plan(steps=2).expected_s) == "10:40"
+    assert review_plan.time_text(305) == "5:05"
+    assert review_plan.time_text(3720) == "1h 02m"
+    assert review_plan.time_text(None) == "as long as it takes"
 
 
 def test_files_that_several_steps_share_are_laid_out_once() -> None:
@@ -68,22 +68,22 @@ def test_reading_writes_nothing() -> None:
 
 
 def test_a_run_that_only_reads_small_files_needs_no_warning() -> None:
-    assert plan_text.warnings(plan()) == []
+    assert review_plan.warnings(plan()) == []
 
 
 def test_more_than_100_gib_of_layout_in_all_is_warned_of() -> None:
-    assert plan_text.warnings(plan(size=25 * GIB)) == []
-    assert "100 GiB" not in plan_text.warnings(plan(size=26 * GIB))[0]
-    assert "lays out 104 GiB" in plan_text.warnings(plan(size=26 * GIB))[0]
+    assert review_plan.warnings(plan(size=25 * GIB)) == []
+    assert "100 GiB" not in review_plan.warnings(plan(size=26 * GIB))[0]
+    assert "lays out 104 GiB" in review_plan.warnings(plan(size=26 * GIB))[0]
 
 
 def test_overwriting_files_is_warned_of_with_the_target() -> None:
-    assert plan_text.warnings(plan(directions=("write",))) == ["overwrites its test files in /mnt/t"]
+    assert review_plan.warnings(plan(directions=("write",))) == ["overwrites its test files in /mnt/t"]
 
 
 def test_a_device_is_warned_of_by_name() -> None:
     device = replace(plan(directions=("write",)), allow_device=True, target="/dev/nvme0n1")
-    assert plan_text.warnings(device) == ["writes to /dev/nvme0n1: what is there is lost"]
+    assert review_plan.warnings(device) == ["writes to /dev/nvme0n1: what is there is lost"]
 
 
 def test_all_devices_are_named_and_nothing_is_said_of_files_there_are_none_of() -> None:
@@ -92,7 +92,7 @@ def test_all_devices_are_named_and_nothing_is_said_of_files_there_are_none_of() 
     tasks = [replace(each, files=luns, directories=[], layout=False) for each in given.steps[0].tasks]
     luns_only = replace(given, allow_device=True, steps=[replace(given.steps[0], tasks=tasks)])
     text = " ".join(shown(luns_only).split())
-    assert plan_text.warnings(luns_only)[0] == "writes to /dev/mapper/a, /dev/mapper/b: what is there is lost"
+    assert review_plan.warnings(luns_only)[0] == "writes to /dev/mapper/a, /dev/mapper/b: what is there is lost"
     assert "target /dev/mapper/a, /dev/mapper/b" in text
     assert "of load, plus layout" not in text and "test files stay" not in text
 
@@ -100,7 +100,7 @@ def test_all_devices_are_named_and_nothing_is_said_of_files_there_are_none_of() 
 def test_one_path_for_several_hosts_is_warned_of() -> None:
     given = plan()
     tasks = [replace(each, files=[FileSpec("/mnt/t/one", GIB)]) for each in given.steps[0].tasks]
-    (warning,) = plan_text.warnings(replace(given, steps=[replace(given.steps[0], tasks=tasks)]))
+    (warning,) = review_plan.warnings(replace(given, steps=[replace(given.steps[0], tasks=tasks)]))
     assert "h1, h2 write /mnt/t/one: on a shared file system that is one file" in warning
 
 
@@ -119,7 +119,7 @@ def test_no_line_is_wider_than_the_pane() -> None:
 def test_wrapped_values_stay_under_their_values() -> None:
     lines = shown(plan(hosts=9), 40).splitlines()
     index = next(number for number, line in enumerate(lines) if line.startswith("hosts"))
-    assert lines[index + 1].startswith(" " * plan_text.INDENT)
+    assert lines[index + 1].startswith(" " * review_plan.INDENT)
 
 
 def test_what_happens_to_the_files_is_said() -> None:
@@ -137,7 +137,7 @@ def test_files_that_the_test_itself_removes_are_not_said_to_stay() -> None:
 
 
 def test_the_job_file_is_shown_whole_for_every_step() -> None:
-    text = "\n".join(plain_lines(plan_text.job_files(plan(steps=2))))
+    text = "\n".join(plain_lines(review_plan.job_files(plan(steps=2))))
     assert text.count("[global]") == 2
     assert "rw=read" in text
     assert "step 2: s1 on h1, 1 more with other seeds" in text
@@ -152,22 +152,22 @@ def test_many_steps_are_the_values_of_their_axes(tmp_path: Path) -> None:
 
 
 def test_job_files_of_many_points_are_the_first_ones(tmp_path: Path) -> None:
-    text = "\n".join(plain_lines(plan_text.job_files(sweep(tmp_path, [f"{2**n}k" for n in range(6)]).plan)))
+    text = "\n".join(plain_lines(review_plan.job_files(sweep(tmp_path, [f"{2**n}k" for n in range(6)]).plan)))
     assert text.count("[global]") == 24
     assert "and 6 points more" in text
 
 
 def test_in_little_room_whole_job_files_are_shown_and_how_many_more_there_are(tmp_path: Path) -> None:
     made = sweep(tmp_path, [f"{2**n}k" for n in range(6)]).plan
-    lines = [*plain_lines(plan_text.job_files(made, 40))]
+    lines = [*plain_lines(review_plan.job_files(made, 40))]
     shown = lines.count("[global]")
     assert 0 < shown < 24 and len(lines) <= 40 and lines[-1] == f"and {30 - shown} points more: v has them"
-    assert plan_text.job_files(made, 3) == []
+    assert review_plan.job_files(made, 3) == []
 
 
 def test_what_to_know_before_it_is_run_is_among_the_warnings() -> None:
     remark = "numjobs=4 in every profile of the suite, which differ by it: 1 in a/b"
-    assert remark in plan_text.warnings(replace(plan(), remarks=[remark]))
+    assert remark in review_plan.warnings(replace(plan(), remarks=[remark]))
 
 
 def test_options_that_are_added_to_the_profile_are_named() -> None:
@@ -183,7 +183,7 @@ def test_a_search_tells_how_long_its_points_take_at_least_and_at_most() -> None:
              for step in plan(steps=15).steps]  # fmt: skip
     found = replace(plan(), steps=slots, search=search)
     assert "time      about 20:00 to 50:45 of load" in shown(found)
-    assert plan_text.launch_line(found) == "searches on 2 hosts, at most 15 points, up to 50:45"
+    assert review_plan.launch_line(found) == "searches on 2 hosts, at most 15 points, up to 50:45"
     assert shown(found).count("\nsearches ") == 1
     assert "shares    r, w share each offered rate as they share full load" in shown(found)
     within = replace(found, search=replace(search, within_s=1200.0))
@@ -206,4 +206,4 @@ def test_points_that_only_may_have_to_be_made_again_are_not_planned(search: Sear
     found = replace(plan(), steps=slots, search=search)
     assert f"time      {time}" in shown(found)
     assert f"measures  {points} points, 1:00" in shown(found)
-    assert f"at most {points} points" in plan_text.launch_line(found)
+    assert f"at most {points} points" in review_plan.launch_line(found)

@@ -12,9 +12,9 @@ from tests.app.journal_maker import MIX, RUN_ID, host_names
 from tests.app.matrix_maker import MatrixMaker, maker_in
 from tests.app.stage import SMALL, stage, tab
 from tests.app.test_review import change
-from tui.app.screens.review.screen import ReviewScreen
+from tui.app.screens.review import ReviewScreen
+from tui.library.build import write_record
 from tui.model.plan import Attestation, Plan, Precondition
-from tui.results.store.build import write_record
 
 ROUNDS = 5
 PROFILE = """\

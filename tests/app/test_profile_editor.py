@@ -14,13 +14,20 @@ import pytest
 from tests.app.driver import User, opened, options
 from tests.patience import PATIENCE_S
 from tui.app.app import BenchtuiApp
-from tui.app.frame.chrome import KeyBar
-from tui.app.screens.editor import screen
-from tui.app.screens.editor.edit import with_default, written
-from tui.app.screens.editor.screen import EditorScreen
-from tui.app.screens.editor.text import Judged, judge
-from tui.app.widgets.yamlarea import indentation, location_of, spans, token_end
-from tui.engine.profiles.files import SCHEMA_FILE
+from tui.app.frame.step_screen import KeyBar
+from tui.app.screens import editor as screens_editor
+from tui.app.screens.editor import EditorScreen
+from tui.app.screens.editor_text import (
+    LoadedText,
+    indentation,
+    judge,
+    location_of,
+    spans,
+    token_end,
+    with_default,
+    written,
+)
+from tui.engine.inputs.profile_files import SCHEMA_FILE
 from tui.model.yaml_text import load
 
 OWN = """\
@@ -284,11 +291,11 @@ async def test_the_form_is_entered_once_the_text_was_looked_at(
 ) -> None:
     may_look = threading.Event()
 
-    def late(*what: Any) -> Judged:
+    def late(*what: Any) -> LoadedText:
         may_look.wait(PATIENCE_S)
         return judge(*what)
 
-    monkeypatch.setattr(screen, "judge", late)
+    monkeypatch.setattr(screens_editor, "judge", late)
     path = own_file(home)
     async with opened(options(home), size=WIDE) as user:
         user.app.keep_step("editor", EditorScreen(path))

@@ -15,7 +15,7 @@ import pytest
 from tests.app.driver import User, opened, options
 from tui.app.app import BenchtuiApp
 from tui.app.widgets.picklist import Heading
-from tui.engine.profiles.catalogue import Catalogue
+from tui.engine.inputs.profiles import Catalogue
 
 OWN = """\
 profile: lab/nightly

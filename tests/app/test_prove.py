@@ -13,13 +13,12 @@ from tests.app.journal_maker import READS, RUN_ID, RunMaker
 from tests.app.stage import SMALL, WIDE, stage
 from tests.app.test_matrix_screens import question_of
 from tests.patience import wait_until
-from tui.app.screens.live.screen import LiveScreen
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.profiles.catalogue import Catalogue
-from tui.journal.alive import is_running
-from tui.journal.plan_file import load_plan
+from tui.app.screens.live import LiveScreen
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.plan.plan import Choices, build_plan
+from tui.journal.rundir import is_running, load_plan
+from tui.library.build import write_record
 from tui.model.address import HostAddress
-from tui.results.store.build import write_record
 
 LIMITER = {"kind": "concurrency", "text": "concurrency: one at a time"}
 PROOF = {

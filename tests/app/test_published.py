@@ -8,7 +8,7 @@ import pytest
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, stage
-from tui.results.store.build import write_record
+from tui.library.build import write_record
 
 
 @pytest.fixture

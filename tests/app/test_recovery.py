@@ -16,8 +16,8 @@ from tests.lab.course import LOAD
 from tests.lab.sshd import SshdLab
 from tests.patience import wait_until
 from tui.app.dialogs.confirm import Confirm
-from tui.app.screens.live.screen import LiveScreen
-from tui.results.store.unfinished import unfinished_runs
+from tui.app.screens.live import LiveScreen
+from tui.library.unfinished import unfinished_runs
 
 
 def cut_off(home: Path, day: int) -> Path:

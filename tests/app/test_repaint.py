@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tui.app.terminal.repaint import Colours, TightUpdate
+from tui.app.terminal.driver import Colours, TightUpdate
 
 SEQUENCE = re.compile("\x1b\\[([0-9;]*)([mH])")
 COLOURS = ["default", "red", "bright_blue", "color(200)", "#102030", "#000000", "#ffffff"]

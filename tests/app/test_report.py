@@ -10,11 +10,11 @@ from tests.app.driver import User, opened, options
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names
 from tests.cli.test_compare import keep
 from tests.results.compare_runs import IOPS, run, step
-from tui.app.dialogs.export import Wanted
-from tui.app.services.reporting import free_path, write_report
+from tui.app.dialogs.export import ExportRequest
+from tui.app.services.exporting import free_path, write_report
 from tui.app.widgets.field import TextInput
+from tui.library.build import write_record
 from tui.model.problem import BenchtuiError
-from tui.results.store.build import write_record
 
 
 @pytest.fixture
@@ -110,10 +110,10 @@ async def test_why_there_is_no_report_is_said(tmp_path: Path) -> None:
     for where, why in ((f"{tmp_path}/", "not a run"), ("~no-such-user/r.md", "no user is called 'no-such-user'"),
                        (f"{tmp_path}/{'x' * 300}", "File name too long")):  # fmt: skip
         with pytest.raises(BenchtuiError, match=why):
-            await write_report([[tmp_path]], Wanted("html", where), {})
+            await write_report([[tmp_path]], ExportRequest("html", where), {})
     (tmp_path / "mine.md").write_text("mine")
     with pytest.raises(BenchtuiError, match="is there already: name another file"):
-        await write_report([[tmp_path]], Wanted("md", str(tmp_path / "mine.md")), {})
+        await write_report([[tmp_path]], ExportRequest("md", str(tmp_path / "mine.md")), {})
     assert (tmp_path / "mine.md").read_text() == "mine"
 
 

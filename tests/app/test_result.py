@@ -13,24 +13,22 @@ import pytest
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, stage, tab
 from tests.patience import seen
-from tui.app.dialogs.copying import CopyDialog
-from tui.app.frame.chrome import KeyBar
-from tui.app.screens.live.screen import LiveScreen
-from tui.app.screens.result.about_text import commands_lines
-from tui.app.screens.result.hosts_text import hosts_lines
-from tui.app.screens.result.latency_text import latency_lines
-from tui.app.screens.result.page import Page
-from tui.app.screens.result.screen import ResultScreen
-from tui.app.screens.result.text import big_digits, headline, title_line
+from tui.app.dialogs.export import CopyDialog
+from tui.app.frame.step_screen import KeyBar
+from tui.app.screens.live import LiveScreen
+from tui.app.screens.result import ResultScreen
+from tui.app.screens.result_details import commands_lines, hosts_lines, latency_lines
+from tui.app.screens.result_page import Page
+from tui.app.screens.result_text import big_digits, headline, title_line
+from tui.library.build import write_record
+from tui.library.load import load_record
 from tui.metrics.units import bandwidth, iops
-from tui.model.event import HostFacts
+from tui.model.event import HostFactsCollected
 from tui.model.record import RunRecord
 from tui.model.search_record import SearchRecord
 from tui.model.step_record import PhaseRecord
-from tui.results.report.summary import summary_text
-from tui.results.store.build import write_record
-from tui.results.store.load import load_record
 from tui.text.line import plain_lines
+from tui.view.run_summary import summary_text
 
 
 @pytest.fixture
@@ -122,7 +120,7 @@ async def test_what_the_hosts_are_is_told_once_and_who_differs_by_name(tmp_path:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3)).begin().layout(2, 2).go().measure(5)
     for host, mtu in zip(maker.hosts, (9000, 9000, 1500), strict=True):
         nics = [{"name": "ens1", "kind": "physical", "mtu": mtu, "speed_mbit": 25000}]
-        maker.add(HostFacts(t=1.0, host=host, facts={"governor": "performance", "nics": nics}))
+        maker.add(HostFactsCollected(t=1.0, host=host, facts={"governor": "performance", "nics": nics}))
     maker.finish()
     write_record(maker.run_dir)
     async with stage(maker, step="result") as (app, pilot):

@@ -14,18 +14,17 @@ from tests.app.driver import User, opened, options, write_inventory
 from tests.app.journal_maker import RunMaker
 from tests.remote.conftest import new_run_id
 from tui.app.frame.shell import Options
-from tui.app.screens.review import guard
-from tui.app.screens.review import screen as review_screen
-from tui.app.screens.review.ahead_text import unready
+from tui.app.screens import review as review_screen
+from tui.app.screens import review_launch
+from tui.app.screens.review_launch import unready
 from tui.app.widgets.field import SecretInput
 from tui.app.widgets.form import Field
-from tui.engine.preflight.ahead import Answer
-from tui.journal.alive import is_running
-from tui.journal.plan_file import load_plan
+from tui.engine.preflight.preview import HostReadiness
+from tui.journal.rundir import is_running, load_plan
+from tui.library.summary import summarize
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.local import LocalTransport
-from tui.results.store.summary import summarize
 
 
 def review(home: Path, profile: str = "demo/quick", hosts: tuple[str, ...] = ("local",), **changes: object) -> Options:
@@ -257,14 +256,14 @@ async def test_the_line_of_enter_warns_when_a_host_is_not_ready(home: Path) -> N
     ("answers", "said"),
     [
         ([], ""),
-        ([Answer("h1"), Answer("h2")], ""),
-        ([Answer("h1", ("away",)), Answer("h2", ("in use",), in_use=True), Answer("h3")],
+        ([HostReadiness("h1"), HostReadiness("h2")], ""),
+        ([HostReadiness("h1", ("away",)), HostReadiness("h2", ("in use",), in_use=True), HostReadiness("h3")],
          "2 of 3 hosts not ready, 1 in use by another run"),
-        ([Answer("h1", ("in use",), in_use=True), Answer("h2")], "1 of 2 hosts in use by another run"),
-        ([Answer("h1", ("in use",), in_use=True)], "h1 is in use by another run"),
+        ([HostReadiness("h1", ("in use",), in_use=True), HostReadiness("h2")], "1 of 2 hosts in use by another run"),
+        ([HostReadiness("h1", ("in use",), in_use=True)], "h1 is in use by another run"),
     ],
 )  # fmt: skip
-def test_how_many_hosts_are_not_ready_and_why(answers: list[Answer], said: str) -> None:
+def test_how_many_hosts_are_not_ready_and_why(answers: list[HostReadiness], said: str) -> None:
     assert unready(answers) == said
 
 
@@ -389,7 +388,7 @@ async def test_enter_starts_a_search_and_live_follows_it_to_its_answer(home: Pat
 async def test_no_key_starts_a_plan_before_it_has_been_on_the_screen(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "READ_S", 3600.0)
+    monkeypatch.setattr(review_launch, "READ_S", 3600.0)
     async with opened(options(home)) as user:
         await user.press("enter")
         await user.sees(lambda: user.cursor == "demo/quick")
@@ -407,7 +406,7 @@ async def test_no_key_starts_a_plan_before_it_has_been_on_the_screen(
 async def test_the_footer_has_enter_once_it_is_taken_and_one_that_came_early_is_told_so(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "READ_S", 3600.0)
+    monkeypatch.setattr(review_launch, "READ_S", 3600.0)
     async with opened(review(home)) as user:
         await user.sees("What will happen")
         assert user.text.splitlines()[-1].split()[:2] == ["e", "change"]

@@ -9,12 +9,11 @@ from textual.widgets import Input
 
 from tests.app.driver import User, opened, options
 from tui.app.frame.shell import Options
-from tui.app.screens.review import guard
-from tui.app.screens.review.ahead import Preflight
-from tui.app.screens.review.ahead_text import age_text
-from tui.app.screens.review.screen import ReviewScreen
+from tui.app.screens import review_launch
+from tui.app.screens.review import ReviewScreen
+from tui.app.screens.review_launch import Preflight, age_text
 from tui.app.widgets.form import Field
-from tui.engine.preflight.ahead import Answer
+from tui.engine.preflight.preview import HostReadiness
 
 
 def review(home: Path, **changes: object) -> Options:
@@ -65,7 +64,7 @@ async def test_a_changed_field_shows_what_stood_there_before(home: Path) -> None
 async def test_one_enter_that_came_early_starts_the_plan_once_it_has_been_seen(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "READ_S", 3600.0)
+    monkeypatch.setattr(review_launch, "READ_S", 3600.0)
     async with opened(review(home)) as user:
         await user.sees("What will happen")
         started: list[object] = []
@@ -81,7 +80,7 @@ async def test_one_enter_that_came_early_starts_the_plan_once_it_has_been_seen(
 async def test_a_held_enter_and_another_key_start_nothing(
     home: Path, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr(guard, "READ_S", 3600.0)
+    monkeypatch.setattr(review_launch, "READ_S", 3600.0)
     async with opened(review(home)) as user:
         await user.sees("What will happen")
         started: list[object] = []
@@ -98,7 +97,7 @@ async def test_a_preflight_has_its_age(home: Path) -> None:
         screen = screen_of(user)
         screen.preflight = Preflight(lambda: now[0])
         assert screen.plan is not None
-        screen.preflight.take(screen.plan, [Answer("local", said="ready for it")])
+        screen.preflight.take(screen.plan, [HostReadiness("local", said="ready for it")])
         screen.show_plan(screen.plan)
         await user.sees("preflight just now")
         now[0] = 172.0
@@ -110,7 +109,7 @@ async def test_any_change_makes_a_preflight_void_also_when_it_is_taken_back(home
     async with opened(review(home), size=(120, 36)) as user:
         screen = screen_of(user)
         assert screen.plan is not None
-        screen.preflight.take(screen.plan, [Answer("local", ("full",))])
+        screen.preflight.take(screen.plan, [HostReadiness("local", ("full",))])
         screen.replan()
         await user.sees("local is not ready; Enter tries anyway")
         await change(user, "numjobs", "2")

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.app.driver import User, opened
 from tests.app.test_review import change, review
 from tui.app.widgets.form import Form
-from tui.engine.planning.search import Wish
+from tui.engine.plan.search import SearchChoice
 from tui.model.plan import Plan
 
 
@@ -47,7 +47,7 @@ async def test_what_is_searched_for_over_what_and_how_long_is_chosen_in_the_form
         await user.sees("one host was chosen; 1 chooses more")
         await change(user, "@search", "none")
         await user.sees("runs on local, 0:10")
-        assert user.app.selection.search in (None, Wish())
+        assert user.app.selection.search in (None, SearchChoice())
         assert "@repeat" in fields(user) and "@limits" not in fields(user)
 
 

@@ -16,23 +16,21 @@ from tests.app.journal_maker import READS, RunMaker, host_names
 from tests.app.stage import SMALL, Stage, stage, text_of
 from tests.patience import seen
 from tui.app.dialogs.confirm import Confirm
-from tui.app.dialogs.note import LineDialog
-from tui.app.frame.base import StepScreen
-from tui.app.frame.chrome import KeyBar
+from tui.app.dialogs.text_entry import LineDialog
 from tui.app.frame.selection import Selection
-from tui.app.screens.live.screen import LiveScreen
-from tui.app.screens.result.screen import ResultScreen
-from tui.app.screens.review.screen import ReviewScreen
-from tui.app.screens.runs.screen import FACTS_CELLS, RunsScreen
-from tui.app.services import again
+from tui.app.frame.step_screen import KeyBar, StepScreen
+from tui.app.screens.live import LiveScreen
+from tui.app.screens.result import ResultScreen
+from tui.app.screens.review import ReviewScreen
+from tui.app.screens.runs import FACTS_CELLS, RunsScreen
+from tui.app.services import resuming
 from tui.app.widgets.field import TextInput
+from tui.app.widgets.lines import TextPane
 from tui.app.widgets.picklist import PickList
-from tui.app.widgets.textpane import TextPane
-from tui.engine.planning.again import Again
-from tui.journal.plan_file import load_plan
-from tui.results.store.build import write_record
-from tui.results.store.marks import read_marks
-from tui.results.store.summary import RunSummary, write_summary
+from tui.engine.plan.reproduce import Again
+from tui.journal.rundir import load_plan
+from tui.library.build import write_record
+from tui.library.summary import RunSummary, read_marks, write_summary
 
 STATIC = "#runs-empty"
 
@@ -448,7 +446,7 @@ async def test_the_profile_is_shown_whole_before_less_important_columns(newest: 
 
 def test_run_again_looks_at_the_same_servers() -> None:
     selection = Selection(profile="demo/quick", overrides={"bs": "1M"}, remarks=["of a choice before"])
-    again.choose(selection, again.Chosen(["c1"], ["osd-1"], "demo/quick", Again({}), []))
+    resuming.choose(selection, resuming.Chosen(["c1"], ["osd-1"], "demo/quick", Again({}), []))
     assert (selection.ticked, selection.servers) == (["c1"], ["osd-1"])
     assert (selection.overrides, selection.remarks) == ({}, [])
 

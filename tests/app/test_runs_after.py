@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.app.journal_maker import READS, RunMaker, host_names
 from tests.app.stage import Stage, stage
-from tui.app.screens.runs.screen import RunsScreen
-from tui.results.store.build import write_record
+from tui.app.screens.runs import RunsScreen
+from tui.library.build import write_record
 
 
 def make_run(home: Path, day: int) -> RunMaker:

@@ -19,10 +19,10 @@ from tui.app.app import BenchtuiApp
 from tui.app.dialogs.confirm import Confirm
 from tui.app.dialogs.help import HelpScreen
 from tui.cli import open_app
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.process.control import NotRunning, request
-from tui.engine.process.launch import launch
-from tui.journal.alive import is_running
+from tui.engine.control import NotRunning, request
+from tui.engine.launch import launch
+from tui.engine.plan.plan import Choices, build_plan
+from tui.journal.rundir import is_running
 
 OLD_RUN = Path(__file__).parents[1] / "data" / "runs" / "plain"
 

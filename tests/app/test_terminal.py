@@ -15,8 +15,8 @@ from tests.app.driver import write_inventory
 from tests.app.tmux import Terminal
 from tests.patience import PATIENCE_S
 from tui.app.terminal.driver import TerminalDriver
-from tui.engine.process.control import request
-from tui.journal.alive import is_running
+from tui.engine.control import request
+from tui.journal.rundir import is_running
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 READY = "ticked"
@@ -128,7 +128,7 @@ def test_a_terminal_of_16_colours_is_enough(tmp_path: Path, term: str) -> None:
 
 
 CRASH = """
-from tui.app.screens.hosts.screen import HostsScreen
+from tui.app.screens.hosts import HostsScreen
 from tui.cli import main
 
 def explode(self):

@@ -7,23 +7,23 @@ from pathlib import Path
 import pytest
 
 from tests.results.compare_runs import IOPS, run, step
-from tui.cli.ab import Experiment, check_belongs, concluded, looked, obstacles_of, tell_budget
+from tui.analysis.measured import NoiseFloors, measure
+from tui.cli.ab import AbTest, check_belongs, concluded, looked, obstacles_of, tell_budget
 from tui.cli.shared.common import run_store
 from tui.model.address import HostAddress
 from tui.model.plan import Headline, Plan, ProfileRef
 from tui.model.problem import UsageError
 from tui.model.record import RunRecord
-from tui.results.compare.noise import NoiseFloors, measure
 
 SPREAD = (0.97, 0.98, 1.0, 1.0, 1.02, 1.03)  # 2.28 % in the deviation
 
 
-def experiment(room: int, *sides: str) -> Experiment:
+def experiment(room: int, *sides: str) -> AbTest:
     """An experiment with one run of side A, or those of `sides`, and time for so many in all."""
     ref = ProfileRef("test/p", 1, "", "", "")
     params: dict[str, str | int | float | bool] = {"numjobs": 1, "directory": "/mnt/a"}
     plan = Plan(ref, params, [HostAddress("h1")], [], headline=Headline("iops", "read"))
-    made = Experiment("mine", {}, {"A": plan, "B": plan}, 0.05, 0.0, room)
+    made = AbTest("mine", {}, {"A": plan, "B": plan}, 0.05, 0.0, room)
     for at, side in enumerate(sides or "A"):
         made.records[side].append(run(step(IOPS + 100 * at, count=0), run_id=f"2026010{at + 1}T000000Z-x"))
         (run_store().runs_dir / f"2026010{at + 1}T000000Z-x").mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tui.cli.main import main
-from tui.results.store.build import write_record
+from tui.library.build import write_record
 
 Captured = pytest.CaptureFixture[str]
 OWN = """\

@@ -11,10 +11,10 @@ import pytest
 from tests.cli.test_compare import keep
 from tests.results.compare_runs import IOPS, repeated
 from tui.cli.main import main, verb_module
+from tui.cli.shared.arguments import parser_with
 from tui.cli.shared.common import run_store
-from tui.cli.shared.parsers import parser_with
-from tui.metrics.ranks import repetitions_needed
-from tui.results.store.marks import retag
+from tui.library.summary import retag
+from tui.metrics.repeat import repetitions_needed
 
 PAGE = (Path(__file__).parents[2] / "docs" / "ci.md").read_text()
 LINE = re.compile(r"^ {4,}(?:id=\$\()?benchtui (.*?)\)?$", re.MULTILINE)

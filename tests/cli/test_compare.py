@@ -10,10 +10,10 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tests.results.compare_runs import IOPS, calm, latencies, latency_of, repeated, run, step
+from tui.analysis.measured import NoiseFloors
 from tui.cli.main import main
 from tui.journal.rundir import write_atomic
 from tui.model.record import RunRecord
-from tui.results.compare.noise import NoiseFloors
 
 SAME, OTHER = "20260101T000000Z-test-p-000a", "20260102T000000Z-test-p-000b"
 SLOWER, FOREIGN = "20260103T000000Z-test-p-000c", "20260104T000000Z-test-q-000d"
@@ -211,7 +211,7 @@ def test_only_the_verb_itself_loads_the_statistics() -> None:
     code = (
         "import sys; from tui.cli.main import main\n"
         "try: main(['compare', '--help'])\nexcept SystemExit: pass\n"
-        "import tui.cli.runs.verb\n"
+        "import tui.cli.runs\n"
         "sys.exit(bool({'numpy', 'scipy'} & {name.partition('.')[0] for name in sys.modules}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=PATIENCE_S, check=False)

@@ -13,7 +13,7 @@ import pytest
 from tests.patience import PATIENCE_S
 from tui.cli.completing import formats, hosts, parser_for, profiles, runs
 from tui.cli.main import main, verb_module
-from tui.cli.shared.verbs import VERBS
+from tui.cli.shared.arguments import VERBS
 
 RUN = "20261120T101530Z-weka-read-iops-7f3a"
 ROOT = Path(__file__).parents[2]

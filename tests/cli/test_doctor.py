@@ -15,12 +15,13 @@ import pytest
 
 from tests.lab.agent import ssh_agent
 from tests.results.samples import DATA
-from tui.cli.checks import Check, Surroundings, folders, machine, ssh, terminal
+from tui.cli import doctor, doctor_checks
 from tui.cli.doctor import CHECKS, attempt, render
+from tui.cli.doctor_checks import DoctorCheck, Surroundings
 from tui.cli.main import main
+from tui.library.build import write_record
 from tui.model.paths import Paths
 from tui.model.settings import Settings
-from tui.results.store.build import write_record
 
 OLD_RUN, CUT_RUN = "20261119T080000Z-test-mix-0001", "20261120T080000Z-test-mix-0002"
 
@@ -93,13 +94,13 @@ def test_everything_that_is_not_ok_says_what_to_do(user: Surroundings) -> None:
 
 
 def test_the_screen_fits_80_by_24_where_all_is_well() -> None:
-    lines = render([Check(f"check {n}", "ok", "as it should be") for n in range(len(CHECKS))]).splitlines()
+    lines = render([DoctorCheck(f"check {n}", "ok", "as it should be") for n in range(len(CHECKS))]).splitlines()
     assert len(lines) <= 23  # and the prompt
     assert max(map(len, lines)) <= 80
 
 
 def test_a_status_is_a_word_not_only_a_colour_or_a_symbol() -> None:
-    checks = [Check("a", "ok", "x"), Check("b", "warn", "y", "do z"), Check("c", "fail", "w", "do v")]
+    checks = [DoctorCheck("a", "ok", "x"), DoctorCheck("b", "warn", "y", "do z"), DoctorCheck("c", "fail", "w", "do v")]
     text = render(checks, fancy=False)
     assert text.splitlines() == [
         "+ ok    a           x",
@@ -122,7 +123,7 @@ def test_output_is_ascii_for_a_terminal_that_has_no_more(home: Path) -> None:
 
 
 def test_a_check_that_cannot_be_made_is_a_warning_and_stops_nothing(user: Surroundings) -> None:
-    def no_luck(_: Surroundings) -> Check:
+    def no_luck(_: Surroundings) -> DoctorCheck:
         raise PermissionError(13, "Permission denied", "/some/where")
 
     assert attempt(no_luck, user).status == "warn"
@@ -133,31 +134,31 @@ def test_a_check_that_cannot_be_made_is_a_warning_and_stops_nothing(user: Surrou
 
 
 def test_folders_that_are_not_there_yet_are_fine(user: Surroundings) -> None:
-    for check in (folders.config, folders.data, folders.space, folders.runs):
+    for check in (doctor_checks.config, doctor_checks.data, doctor_checks.space, doctor_checks.runs):
         assert check(user).status == "ok"
-    assert folders.data(user).message == "~/.local/share/benchtui/runs (made when first needed)"
+    assert doctor_checks.data(user).message == "~/.local/share/benchtui/runs (made when first needed)"
 
 
 def test_runs_that_others_can_read_are_a_warning(user: Surroundings) -> None:
     user.paths.runs.mkdir(parents=True)
     user.paths.runs.chmod(0o750)
-    found = folders.data(user)
+    found = doctor_checks.data(user)
     assert (found.status, found.advice) == ("warn", f"chmod 700 {user.paths.runs}")
     user.paths.runs.chmod(0o700)
-    assert folders.data(user).status == "ok"
+    assert doctor_checks.data(user).status == "ok"
 
 
 def test_a_config_folder_that_others_can_write_is_a_warning(user: Surroundings) -> None:
     user.paths.config.mkdir(parents=True)
     user.paths.config.chmod(0o755)
-    assert folders.config(user).status == "ok"
+    assert doctor_checks.config(user).status == "ok"
     user.paths.config.chmod(0o775)
-    assert folders.config(user).status == "warn"
+    assert doctor_checks.config(user).status == "warn"
 
 
 def test_a_data_folder_that_cannot_be_made_fails(user: Surroundings) -> None:
     (user.home / "file").write_text("")
-    found = folders.data(with_environ(user, BENCHTUI_HOME=str(user.home / "file" / "below")))
+    found = doctor_checks.data(with_environ(user, BENCHTUI_HOME=str(user.home / "file" / "below")))
     assert found.status == "fail"
     assert "BENCHTUI_HOME" in found.advice
 
@@ -166,7 +167,7 @@ def test_runs_are_counted_with_their_size(user: Surroundings) -> None:
     run = user.paths.runs / OLD_RUN
     shutil.copytree(DATA / "mix", run)
     write_record(run)
-    found = folders.runs(user)
+    found = doctor_checks.runs(user)
     assert found.status == "ok"
     assert found.message.startswith("1 run, ")
     assert "iB" in found.message
@@ -178,7 +179,7 @@ def test_a_run_whose_engine_died_is_named(user: Surroundings) -> None:
     shutil.copytree(DATA / "mix", run)
     (run / "run.json").unlink(missing_ok=True)
     (run / "engine.pid").write_text("1 1 not-this-boot\n")
-    found = folders.runs(user)
+    found = doctor_checks.runs(user)
     assert found.status == "warn"
     assert CUT_RUN in found.message
     assert CUT_RUN in found.advice
@@ -207,22 +208,22 @@ def test_the_configuration_of_the_settings_is_the_one_that_is_looked_at(user: Su
     path.write_text(f'Host a b\n  IdentityFile "{tmp_path / "lab key"}"\n')
     path.chmod(0o600)
     lab = replace(user, settings=Settings(ssh_config=path))
-    assert "lab-config, 2 hosts by name" in ssh.config(lab).message
-    assert "~/lab key" in ssh.login(lab).message
+    assert "lab-config, 2 hosts by name" in doctor.ssh_config(lab).message
+    assert "~/lab key" in doctor.ssh_login(lab).message
 
 
 # --- ssh --------------------------------------------------------------------------------------------------------
 
 
 def test_no_ssh_config_is_fine(user: Surroundings) -> None:
-    assert ssh.config(user).status == "ok"
+    assert doctor.ssh_config(user).status == "ok"
 
 
 def test_hosts_of_the_ssh_config_are_counted_without_patterns(user: Surroundings) -> None:
     text = "Host *\n  User x\nHost h1 h2\n  StrictHostKeyChecking no\nhost=jump\nHost !h3 web-*\n"
     (user.home / ".ssh" / "config").write_text(text)
     (user.home / ".ssh" / "config").chmod(0o600)
-    found = ssh.config(user)
+    found = doctor.ssh_config(user)
     assert found.status == "ok"
     assert "3 hosts by name" in found.message
     assert "not followed: StrictHostKeyChecking" in found.message
@@ -230,18 +231,18 @@ def test_hosts_of_the_ssh_config_are_counted_without_patterns(user: Surroundings
 
 def test_an_ssh_config_in_another_encoding_is_a_warning(user: Surroundings) -> None:
     (user.home / ".ssh" / "config").write_bytes(b"# caf\xe9\nHost h1\n")
-    assert "byte 5 is not UTF-8" in ssh.config(user).message
+    assert "byte 5 is not UTF-8" in doctor.ssh_config(user).message
 
 
 def test_no_agent_and_no_key_is_a_warning(user: Surroundings) -> None:
-    found = ssh.login(user)
+    found = doctor.ssh_login(user)
     assert found.status == "warn"
     assert "ssh-keygen" in found.advice
 
 
 def test_a_key_file_without_passphrase_is_enough(user: Surroundings) -> None:
     new_key(user.home / ".ssh" / "id_ed25519")
-    found = ssh.login(user)
+    found = doctor.ssh_login(user)
     assert found.status == "ok"
     assert "id_ed25519" in found.message
 
@@ -250,24 +251,24 @@ def test_a_key_file_that_the_configuration_names_is_enough(user: Surroundings, t
     new_key(tmp_path / "lab key")
     config = user.home / ".ssh" / "config"
     config.write_text(f'Host a\n  IdentityFile ~/.ssh/gone\nHost b\n  IdentityFile "{tmp_path / "lab key"}"\n')
-    found = ssh.login(user)
+    found = doctor.ssh_login(user)
     assert (found.status, "~/lab key" in found.message, "gone" in found.message) == ("ok", True, False)
 
 
 def test_a_key_file_with_passphrase_needs_an_agent(user: Surroundings, agent: str) -> None:
     new_key(user.home / ".ssh" / "id_ed25519", passphrase="secret")
-    assert "(1 with a passphrase)" in ssh.login(user).message
-    assert ssh.login(user).status == "warn"
+    assert "(1 with a passphrase)" in doctor.ssh_login(user).message
+    assert doctor.ssh_login(user).status == "warn"
     new_key(user.home / "other")
     environ = {**user.environ, "SSH_AUTH_SOCK": agent}
     subprocess.run(["ssh-add", "-q", str(user.home / "other")], env=environ, check=True, stdin=subprocess.DEVNULL)
-    found = ssh.login(with_environ(user, SSH_AUTH_SOCK=agent))
+    found = doctor.ssh_login(with_environ(user, SSH_AUTH_SOCK=agent))
     assert found.status == "ok"
     assert "agent with 1 key" in found.message
 
 
 def test_an_agent_that_is_gone_is_named(user: Surroundings, tmp_path: Path) -> None:
-    found = ssh.login(with_environ(user, SSH_AUTH_SOCK=str(tmp_path / "gone")))
+    found = doctor.ssh_login(with_environ(user, SSH_AUTH_SOCK=str(tmp_path / "gone")))
     assert found.status == "warn"
     assert f"the agent at {tmp_path / 'gone'} does not answer" in found.message
 
@@ -275,25 +276,25 @@ def test_an_agent_that_is_gone_is_named(user: Surroundings, tmp_path: Path) -> N
 def test_an_agent_that_never_answers_does_not_hang_the_doctor(
     user: Surroundings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ssh, "AGENT_DEADLINE_S", 0.2)
+    monkeypatch.setattr(doctor, "AGENT_DEADLINE_S", 0.2)
     with socket.socket(socket.AF_UNIX) as mute:
         mute.bind(str(tmp_path / "mute"))
         mute.listen()
-        assert "does not answer" in ssh.login(with_environ(user, SSH_AUTH_SOCK=str(tmp_path / "mute"))).message
+        assert "does not answer" in doctor.ssh_login(with_environ(user, SSH_AUTH_SOCK=str(tmp_path / "mute"))).message
 
 
 def test_a_key_that_others_can_read_is_a_warning(user: Surroundings) -> None:
     key = user.home / ".ssh" / "id_ed25519"
     new_key(key)
     key.chmod(0o644)
-    assert ssh.login(user).advice == f"chmod 600 {key}"
+    assert doctor.ssh_login(user).advice == f"chmod 600 {key}"
 
 
 def test_known_hosts_are_counted_where_they_lie(user: Surroundings) -> None:
     (user.home / ".ssh" / "known_hosts").write_text("# mine\nh1 ssh-ed25519 AAAA\n\nh2 ssh-ed25519 AAAA\n")
     user.paths.config.mkdir(parents=True)
     user.paths.known_hosts.write_text("h3 ssh-ed25519 AAAA\n")
-    found = ssh.known_hosts(user)
+    found = doctor.known_hosts(user)
     assert found.status == "ok"
     assert "2 in ~/.ssh/known_hosts, 1 in ~/.config/benchtui/known_hosts" in found.message
 
@@ -302,7 +303,7 @@ def test_known_hosts_are_counted_where_they_lie(user: Surroundings) -> None:
 
 
 def test_the_installed_fio_is_shown_with_its_version(user: Surroundings) -> None:
-    found = machine.load_generator(user)
+    found = doctor_checks.load_generator(user)
     printed = subprocess.run(["fio", "--version"], capture_output=True, text=True, check=True).stdout.strip()
     assert found.message == f"{printed}, {shutil.which('fio')}"
 
@@ -311,11 +312,11 @@ def test_the_installed_fio_is_shown_with_its_version(user: Surroundings) -> None
 def test_fio_must_be_3_18(user: Surroundings, tmp_path: Path, version: str, status: str) -> None:
     (tmp_path / "fio").write_text(f"#!/bin/sh\necho fio-{version}\n")
     (tmp_path / "fio").chmod(0o755)
-    assert machine.load_generator(with_environ(user, PATH=str(tmp_path))).status == status
+    assert doctor_checks.load_generator(with_environ(user, PATH=str(tmp_path))).status == status
 
 
 def test_a_machine_without_fio_can_still_run_on_others(user: Surroundings) -> None:
-    found = machine.load_generator(with_environ(user, PATH="/nonexistent"))
+    found = doctor_checks.load_generator(with_environ(user, PATH="/nonexistent"))
     assert found.status == "warn"
     assert "'local'" in found.message
 
@@ -334,7 +335,7 @@ def test_a_machine_without_fio_can_still_run_on_others(user: Surroundings) -> No
     ],
 )
 def test_characters_follow_the_locale(user: Surroundings, environ: dict[str, str], status: str) -> None:
-    assert terminal.characters(with_environ(user, **environ)).status == status
+    assert doctor_checks.characters(with_environ(user, **environ)).status == status
 
 
 @pytest.mark.parametrize(
@@ -347,7 +348,7 @@ def test_characters_follow_the_locale(user: Surroundings, environ: dict[str, str
     ],
 )
 def test_colours_follow_the_environment(user: Surroundings, environ: dict[str, str], colours: str) -> None:
-    assert terminal.colours(with_environ(user, **environ)) == colours
+    assert doctor_checks.colours(with_environ(user, **environ)) == colours
 
 
 @pytest.mark.parametrize(
@@ -357,7 +358,7 @@ def test_the_editor_must_be_a_program(user: Surroundings, tmp_path: Path, editor
     (tmp_path / "vi").write_text("#!/bin/sh\n")
     (tmp_path / "vi").chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
-    assert terminal.editor(with_environ(user, EDITOR=editor, PATH=path)).status == status
+    assert doctor_checks.editor(with_environ(user, EDITOR=editor, PATH=path)).status == status
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux on this machine")
@@ -369,6 +370,6 @@ def test_a_slow_escape_key_in_tmux_is_a_warning(user: Surroundings, tmp_path: Pa
     tmux = ["tmux", "-S", server, "-f", str(conf)]
     subprocess.run([*tmux, "new-session", "-d", "cat"], env=environ, check=True)
     try:
-        assert terminal.tmux(with_environ(user, TMUX=f"{server},0,0")).status == status
+        assert doctor_checks.tmux(with_environ(user, TMUX=f"{server},0,0")).status == status
     finally:
         subprocess.run([*tmux, "kill-server"], env=environ, check=True)

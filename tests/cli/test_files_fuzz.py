@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tui.cli.main import main
 from tui.cli.shared.common import load_fleet
-from tui.engine.profiles.catalogue import Catalogue
-from tui.engine.profiles.shelf import profile_text
+from tui.engine.inputs.profile_texts import profile_text
+from tui.engine.inputs.profiles import Catalogue
 from tui.model.paths import presets_dir
 from tui.model.problem import UsageError
 from tui.workloads.fio.jobimport import import_job

@@ -18,7 +18,7 @@ from tests.e2e.command import benchtui
 from tests.lab import mdtest_standin
 from tests.lab.faults import marked
 from tests.lab.sshd import SshdLab
-from tui.engine.preflight import mpi_check
+from tui.engine.preflight import mpi_hosts
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.connections import Connections
@@ -218,13 +218,13 @@ def test_check_tells_which_mpi_there_is_and_whether_a_program_over_all_hosts_cou
     if shutil.which("mpiexec") is not None:
         assert all(" 4." in row["facts"]["mpi"] or " 5." in row["facts"]["mpi"] for row in rows)
     seen = {"h1": {"mdtest": facts(program=str(found))}, "h2": {"mdtest": facts()}, "h3": {}}
-    told = mpi_check.notes(seen)
+    told = mpi_hosts.notes(seen)
     assert "mdtest: the trial launch of a run tells its version" in told["h1"][-1]
     assert "mdtest: mdtest is not found for me" in told["h2"]
     assert told["h3"] == []
-    assert mpi_check.notes({"h2": seen["h2"]}) == {"h2": []}, "nobody asked for it"
-    assert mpi_check.facts_of(seen["h1"])["mpi"] == "MPICH 4.0.2"
-    assert mpi_check.facts_of(seen["h1"])["mdtest_path"] == str(found)
+    assert mpi_hosts.notes({"h2": seen["h2"]}) == {"h2": []}, "nobody asked for it"
+    assert mpi_hosts.facts_of(seen["h1"])["mpi"] == "MPICH 4.0.2"
+    assert mpi_hosts.facts_of(seen["h1"])["mdtest_path"] == str(found)
 
 
 def facts(**more: str) -> MpiFacts:

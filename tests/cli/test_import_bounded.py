@@ -17,14 +17,13 @@ import pytest
 
 from tests.long.fuzz.worker import peak_bytes
 from tui.cli.main import main
+from tui.library import import_sources
+from tui.library.archives import MOST_HEADER_BYTES, TarStream, unpacked
+from tui.library.import_sources import read_source
+from tui.library.imported import records_of
 from tui.model.bounded import MOST_MEMORY_BYTES
 from tui.model.problem import UsageError
-from tui.results.imports import sources
-from tui.results.imports.keep import records_of
-from tui.results.imports.packed import unpacked
-from tui.results.imports.sources import read_source
-from tui.results.tar_stream import MOST_HEADER_BYTES, TarStream
-from tui.workloads.budget import Budget, TooMuchError, within
+from tui.workloads.reading import ImportBudget, TooMuchError, within
 
 DATA = Path(__file__).parents[1] / "data"
 TEXT = DATA / "fio" / "text" / "nfs-client-1.txt"
@@ -70,7 +69,7 @@ def test_headers_before_one_file_are_limited_together() -> None:
 
 
 def test_text_of_all_files_together_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(import_sources, "MOST_BYTES", 1 << 20)
     with tarfile.open(tmp_path / "many.tar", "w") as archive:
         for number in range(50):
             data = gzip.compress(b"x" * (1 << 16))
@@ -86,14 +85,14 @@ def test_text_of_all_files_together_is_limited(tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_is_no_text_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(import_sources, "MOST_BYTES", 1 << 20)
     (tmp_path / "core").write_bytes(bytes(3 << 20))
     (tmp_path / "client.txt").write_bytes(TEXT.read_bytes())
     assert [file.name for file in read_source(tmp_path).files] == ["client.txt"]
 
 
 def test_a_tree_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "MOST_FILES", 3)
+    monkeypatch.setattr(import_sources, "MOST_FILES", 3)
     for number in range(5):
         (tmp_path / f"{number}.txt").write_text("x")
     with pytest.raises(TooMuchError, match="more than 3 files"):
@@ -101,11 +100,11 @@ def test_a_tree_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_reader_stops_when_the_memory_or_the_time_is_used_up() -> None:
-    budget = Budget(1 << 20)
+    budget = ImportBudget(1 << 20)
     with pytest.raises(TooMuchError, match="more than 1 MiB of memory"):
         budget.check("file", 1 << 40)
     with pytest.raises(TooMuchError, match="CPU"):
-        Budget(most_s=-1.0).check("file")
+        ImportBudget(most_s=-1.0).check("file")
 
 
 def test_json_is_refused_before_its_values_are_objects(tmp_path: Path) -> None:
@@ -114,11 +113,11 @@ def test_json_is_refused_before_its_values_are_objects(tmp_path: Path) -> None:
     path.write_text(
         f'{{\n  "fio version" : "fio-3.33",\n  "jobs" : [{{"read": {{"clat_ns": {{"bins": {{{bins}}}}}}}}}]\n}}\n'
     )
-    little = Budget()
+    little = ImportBudget()
     little._most_bytes = 1  # as if the process were as large as it may be
     with within(little), pytest.raises(TooMuchError):
         sources_of = read_source(path)
-        from tui.results.imports.sets import kept_runs
+        from tui.library.import_sets import kept_runs
 
         kept_runs([sources_of])
 

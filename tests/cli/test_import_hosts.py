@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.test_import import MAPR, Captured, imported
+from tui.analysis.setup import measured_at
 from tui.cli.main import main
+from tui.library.import_sets import dateless, host_names, nights
+from tui.library.imported import records_of
+from tui.library.verify import verify_run
 from tui.model.problem import UsageError
-from tui.results.compare.setup import measured_at
-from tui.results.imports.keep import records_of
-from tui.results.imports.names import dateless, host_names, nights
-from tui.results.verify.run import verify_run
 from tui.workloads.fio.outputs import import_output
 
 STEMS = st.from_regex(r"[A-Za-z][A-Za-z0-9]{0,8}(-[A-Za-z][A-Za-z0-9]{0,5}){0,2}", fullmatch=True)

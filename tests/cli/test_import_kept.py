@@ -20,11 +20,10 @@ from tests.cli.test_import import Captured, findings, imported
 from tests.patience import wait_until
 from tests.workloads.fio.real import needs_fio
 from tui.cli.main import main
+from tui.library.import_sets import kept_runs
+from tui.library.import_sources import ImportSource, LeftOut, Room, _texts
+from tui.library.imported import imported_record, records_of
 from tui.model.problem import UsageError
-from tui.results.imports.keep import records_of
-from tui.results.imports.sets import kept_runs
-from tui.results.imports.sources import LeftOut, Room, Source, _texts
-from tui.results.store.imported import imported_record
 from tui.workloads.base import KeptFile
 
 DATA = Path(__file__).parents[1] / "data"
@@ -354,7 +353,7 @@ def test_damaged_files_are_read_or_refused_in_words(data: st.DataObject) -> None
     kept = KeptFile(file.name, file.name, text[:start] + noise + text[end:])
     for is_tree in (False, True):
         try:
-            runs = kept_runs([Source(Path("given"), [kept], is_tree)])
+            runs = kept_runs([ImportSource(Path("given"), [kept], is_tree)])
         except UsageError as error:
             assert all(problem.message and "\n" not in str(problem) for problem in error.problems)
         else:

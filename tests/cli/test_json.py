@@ -10,7 +10,7 @@ import pytest
 from tests.cli.test_nearest import parsers
 from tests.results.test_store import IDS, add_run
 from tui.cli.main import main
-from tui.cli.shared.parsers import verbs_of
+from tui.cli.shared.arguments import verbs_of
 
 WITHOUT = {
     (): "opens the screens",

@@ -9,7 +9,7 @@ from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tui.cli.shared.progress import Checks, ProgressDisplay
 from tui.journal.reader import JournalTail
 from tui.journal.state import RunState
-from tui.model.event import HostFacts
+from tui.model.event import HostFactsCollected
 
 BUSY = {"cpu.busy": 99.0, "core.busy": 100.0, "gen.thread": 50.0}
 
@@ -28,7 +28,7 @@ def said(maker: RunMaker, seconds: int) -> list[str]:
 
 def maker_in(tmp_path: Path) -> RunMaker:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(1), READS, runtime_s=300).begin()
-    maker.add(HostFacts(t=maker.t, host="weka-01", facts={"governor": "powersave"}))
+    maker.add(HostFactsCollected(t=maker.t, host="weka-01", facts={"governor": "powersave"}))
     return maker.go()
 
 

@@ -12,8 +12,7 @@ import pytest
 import tui
 from tests.patience import PATIENCE_S
 from tui.cli.main import main
-from tui.cli.shared.output import WIDEST, columns, guard
-from tui.cli.shared.verbs import HIDDEN, VERBS
+from tui.cli.shared.arguments import HIDDEN, VERBS, WIDEST, columns, guard
 
 
 def start(*arguments: str, home: Path, **options: int) -> subprocess.Popen[bytes]:
@@ -171,7 +170,7 @@ entry()
 """
 
 
-@pytest.mark.parametrize("module", ["tui.cli.doctor", "tui.cli.checks.ssh"])
+@pytest.mark.parametrize("module", ["tui.cli.doctor", "tui.cli.doctor"])
 def test_a_ctrl_c_while_modules_are_loaded_is_no_traceback(home: Path, module: str) -> None:
     words = [sys.executable, "-c", INTERRUPTED_WHILE_IT_LOADS, module]
     done = subprocess.run(words, capture_output=True, timeout=PATIENCE_S, check=False)

@@ -16,15 +16,14 @@ from hypothesis import strategies as st
 
 from tests.results.samples import DATA
 from tui.cli.main import main, verb_module
-from tui.cli.shared.parsers import parser_with, verbs_of
-from tui.cli.shared.verbs import VERBS
+from tui.cli.shared.arguments import VERBS, parser_with, verbs_of
+from tui.judge.catalogue import BY_ID
+from tui.library.build import write_record
+from tui.library.filter import KEYS, STATES, VERDICTS
 from tui.model.criteria import METRICS
 from tui.model.exporter import installed
 from tui.model.problem import MOST_MEANT, nearest, one_edit_apart
 from tui.model.settings import NAMES
-from tui.results.findings.catalogue import BY_ID
-from tui.results.store.build import write_record
-from tui.results.store.filter import KEYS, STATES, VERDICTS
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 RUN = "20261118T080000Z-test-mix-0001"

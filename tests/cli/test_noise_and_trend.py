@@ -8,12 +8,12 @@ import pytest
 from tests.cli.test_compare import keep
 from tests.results.compare_runs import IOPS, repeated, run, step
 from tui.cli.main import main
+from tui.library.runs import RunStore
 from tui.model.record import HeadlineRecord
-from tui.results.report.document import Chart
-from tui.results.report.history import history_blocks
-from tui.results.report.vega import svg_of
-from tui.results.report.write import source_at, with_histories
-from tui.results.store.runs import RunStore
+from tui.view.document import Chart
+from tui.view.report.history import history_blocks
+from tui.view.report.vega import svg_of
+from tui.view.report.write import source_at, with_histories
 
 FACTORS = (1.0, 1.01, 0.99, 1.0, 0.9, 0.91, 0.89, 0.9)
 NAMES = [f"2026010{day}T000000Z-test-p-000{day}" for day in range(1, 9)]

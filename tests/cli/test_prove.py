@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker
-from tui.cli.shared import prove
-from tui.results.store.build import write_record
+from tui.cli.shared import experiments
+from tui.library.build import write_record
 
 
 def test_ctrl_c_before_it_has_begun_is_told_and_the_run_goes_on_to_be_printed(
@@ -20,8 +20,8 @@ def test_ctrl_c_before_it_has_begun_is_told_and_the_run_goes_on_to_be_printed(
     def interrupted(_: Path) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(prove, "planned", interrupted)
-    assert prove.prove_after(maker.run_dir) == 130
+    monkeypatch.setattr(experiments, "planned", interrupted)
+    assert experiments.prove_after(maker.run_dir) == 130
     assert "interrupted: the limiter is not proved, the run is as it was" in capsys.readouterr().err
 
 
@@ -30,5 +30,5 @@ def test_a_run_that_was_stopped_is_not_put_to_the_test(tmp_path: Path, capsys: p
     maker.look_at("h1", {"cpu.busy": 10.0})
     maker.measure(6).finish("partial", "stopped on request")
     write_record(maker.run_dir)
-    assert prove.prove_after(maker.run_dir) == 0
+    assert experiments.prove_after(maker.run_dir) == 0
     assert capsys.readouterr().err == f"benchtui: the limiter is not proved: {RUN_ID} is partial\n"

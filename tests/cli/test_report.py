@@ -8,10 +8,10 @@ import pytest
 
 from tests.cli.test_compare import keep
 from tests.results.compare_runs import IOPS, run, step
+from tui.analysis.compare import compare
 from tui.cli.main import main
-from tui.results.compare.compare import compare
-from tui.results.report.document import Chart
-from tui.results.report.side_by_side import Versus, compared, names_of, side_by_side
+from tui.view.document import Chart
+from tui.view.report.side_by_side import Versus, compared, names_of, side_by_side
 
 A = [f"2026010{day}T000000Z-test-p-00a{day}" for day in range(1, 5)]
 B = [f"2026010{day}T000000Z-test-p-00b{day}" for day in range(5, 9)]

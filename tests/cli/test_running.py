@@ -14,9 +14,9 @@ import pytest
 
 from tests.results.samples import DATA
 from tui.cli.main import main
-from tui.journal.alive import process_identity
+from tui.journal.rundir import process_identity
+from tui.library.build import write_record
 from tui.model.record import run_json_schema
-from tui.results.store.build import write_record
 
 WHOLE, GOES_ON = "20261119T080000Z-test-mix-0001", "20261120T080000Z-test-mix-0002"
 ITS_ID = b"20261120T101530Z-test-mix-0001"  # in the journal

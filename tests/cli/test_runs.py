@@ -15,10 +15,10 @@ import pytest
 
 from tests.results.samples import DATA
 from tui.cli.main import main
-from tui.engine.process.control import ControlServer, Request
-from tui.journal.alive import process_identity
+from tui.engine.control import ControlServer, Request
+from tui.journal.rundir import process_identity
+from tui.library.build import write_record
 from tui.model.record import run_json_schema
-from tui.results.store.build import write_record
 
 OLD, NEW = "20261119T080000Z-test-mix-0001", "20261120T080000Z-test-lost-0002"
 

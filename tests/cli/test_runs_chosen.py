@@ -12,7 +12,7 @@ import pytest
 
 from tests.results.samples import DATA
 from tui.cli.main import main
-from tui.results.store.build import write_record
+from tui.library.build import write_record
 
 OLD, NEW = "20261119T080000Z-test-mix-0001", "20261120T080000Z-test-lost-0002"
 

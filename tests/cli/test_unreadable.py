@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tui.cli.main import main
-from tui.results.imports.sources import read_source
+from tui.library.import_sources import read_source
 
 CAPABILITIES_3 = 0x20080522  # linux/capability.h, as are the numbers of the two
 READS_EVERYTHING = 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH

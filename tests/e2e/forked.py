@@ -25,48 +25,48 @@ from typing import Any
 LONGEST_REQUEST = 1 << 20
 PRELOADED = (
     "tui.cli.run",
-    "tui.cli.runs.verb",
-    "tui.cli.runs.show",
-    "tui.cli.runs.listing",
-    "tui.cli.runs.go_on",
+    "tui.cli.runs",
+    "tui.cli.runs_view",
+    "tui.cli.runs_view",
+    "tui.cli.runs",
     "tui.cli.clean",
     "tui.cli.hosts",
     "tui.cli.profiles",
     "tui.cli.stop",
     "tui.cli.attach",
-    "tui.cli.shared.watching",
     "tui.cli.shared.progress",
-    "tui.cli.shared.agree",
-    "tui.cli.shared.review",
-    "tui.cli.shared.asking",
+    "tui.cli.shared.progress",
     "tui.cli.shared.launching",
-    "tui.results.store.build",
-    "tui.results.store.runs",
-    "tui.results.report.summary",
-    "tui.results.matrix.text",
-    "tui.engine.profiles.catalogue",
-    "tui.engine.safety.destroy",
-    "tui.engine.safety.preview",
-    "tui.engine.hosts.fleet",
-    "tui.engine.process.launch",
-    "tui.engine.hosts.inventory_file",
-    "tui.engine.planning.plan",
-    "tui.engine.safety.logout",
+    "tui.cli.shared.review",
+    "tui.cli.shared.launching",
+    "tui.cli.shared.launching",
+    "tui.library.build",
+    "tui.library.runs",
+    "tui.view.run_summary",
+    "tui.view.matrix",
+    "tui.engine.inputs.profiles",
+    "tui.engine.preflight.destroy",
+    "tui.engine.preflight.preview",
+    "tui.engine.inputs.hosts",
+    "tui.engine.launch",
+    "tui.engine.inputs.hosts",
+    "tui.engine.plan.plan",
+    "tui.engine.preflight.logout",
     "tui.remote.agentsock",
     "tui.workloads.fio.plan",
-    "tui.results.store.filter",
-    "tui.results.store.order",
+    "tui.library.filter",
+    "tui.library.summary",
     "tui.cli.shared.settings",
     "tui.cli.engine",
-    "tui.engine.process.main",
+    "tui.engine.main",
     "asyncssh",
     "tui.remote.login",
     "tui.remote.ssh",
     "tui.remote.sshconfig",
-    "tui.results.store.load",
-    "tui.results.store.proofs",
+    "tui.library.load",
+    "tui.library.additions",
     "tui.workloads.fio.engines",
-    "tui.workloads.fio.layout_job",
+    "tui.workloads.fio.layout",
     "tui.workloads.fio.reader",
     "tui.workloads.fio.results",
 )
@@ -141,7 +141,7 @@ def run(argv: Sequence[str], environ: Mapping[str, str], cwd: str, timeout: floa
 
 
 def start_program(arguments: Sequence[str], stdin: int, log: int, directory: Path) -> int:
-    """What `tui.engine.process.launch.start_program` does, for a test that launches in its own process."""
+    """What `tui.engine.launch.start_program` does, for a test that launches in its own process."""
     return _engine(forker().fork, arguments, stdin, log, directory)
 
 
@@ -200,7 +200,7 @@ def serve(asked: socket.socket) -> None:
 
 def _become(request: Mapping[str, Any], fds: Sequence[int], engines: socket.socket) -> None:
     """Take the place of a program: streams, directory, environment, arguments, and signals as a shell leaves them."""
-    from tui.engine.process import launch
+    from tui.engine import launch
 
     gc.callbacks.clear()  # a Ctrl-C that falls into one of the parent's is lost: Python prints it, and goes on
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -237,7 +237,7 @@ def preload() -> None:
     """Load what commands load, and build the models of profiles."""
     import importlib
 
-    from tui.engine.profiles.catalogue import Catalogue
+    from tui.engine.inputs.profiles import Catalogue
 
     for name in PRELOADED:
         importlib.import_module(name)

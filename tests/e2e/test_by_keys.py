@@ -16,7 +16,7 @@ from tests.e2e.command import journal_has, only_run
 from tests.lab.course import LOAD
 from tests.lab.sshd import SshdLab
 from tests.patience import wait_until
-from tui.results.store.summary import summarize
+from tui.library.summary import summarize
 
 pytestmark = pytest.mark.e2e
 

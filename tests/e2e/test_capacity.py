@@ -20,9 +20,9 @@ from tests.lab.course import course
 from tests.lab.faults import forget_on_hosts, shells
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
-from tui.engine.planning.search import Wish
-from tui.engine.running.run import execute
-from tui.journal.alive import is_running
+from tui.engine.plan.search import SearchChoice
+from tui.engine.run.run import execute
+from tui.journal.rundir import is_running
 
 pytestmark = pytest.mark.e2e
 
@@ -139,7 +139,7 @@ def test_a_limit_that_full_load_keeps_is_met_there(home: Path, tmp_path: Path) -
 
 @pytest.mark.slow
 async def test_a_search_ends_with_a_clear_word_when_a_host_is_lost(lab: SshdLab, home: Path, tmp_path: Path) -> None:
-    path, wish = profile(tmp_path), Wish("capacity", ("p99<9s",))
+    path, wish = profile(tmp_path), SearchChoice("capacity", ("p99<9s",))
     lost = lab.names[1]
     async with course(tmp_path, lab, "1s", hosts=2, size="1M", profile=path, search=wish, lease_s=10) as run:
         running = asyncio.create_task(execute(run.ctx))

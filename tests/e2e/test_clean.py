@@ -12,7 +12,7 @@ from tests.app.driver import opened, options
 from tests.e2e.command import benchtui, journal_has, measures, only_run, start
 from tests.lab.sshd import SshdLab
 from tests.patience import wait_until
-from tui.engine.safety.clean import Cleaning, Created, judge
+from tui.engine.preflight.clean import Cleaning, Created, judge
 from tui.model.address import HostAddress
 from tui.remote.agent import FileInfo
 

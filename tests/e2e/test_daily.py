@@ -20,14 +20,12 @@ from tests.cli.test_compare import keep
 from tests.e2e.command import measures, only_run
 from tests.patience import wait_until
 from tests.results.compare_runs import IOPS, run, step
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.profiles.catalogue import Catalogue
-from tui.journal.alive import is_running
-from tui.journal.identity import announce
-from tui.journal.plan_file import load_plan
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.plan.plan import Choices, build_plan
+from tui.journal.rundir import announce, is_running, load_plan
+from tui.library.build import write_record
 from tui.model.address import HostAddress
 from tui.model.rundir import PID_FILE
-from tui.results.store.build import write_record
 
 pytestmark = pytest.mark.e2e
 OLD_RUN = Path(__file__).parents[1] / "data" / "runs" / "plain"

@@ -12,7 +12,7 @@ from tests.e2e.command import benchtui, marked_processes
 from tests.e2e.test_recovery import kill_engine, record_of
 from tests.lab.sshd import SshdLab
 from tests.patience import wait_until
-from tui.journal.alive import is_running
+from tui.journal.rundir import is_running
 
 pytestmark = pytest.mark.e2e
 

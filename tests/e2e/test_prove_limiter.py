@@ -14,11 +14,11 @@ from msgspec.structs import replace
 from tests.e2e.command import benchtui, marked_processes, measures, start
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
-from tui.engine.planning.prove import proof_plan
-from tui.engine.process.launch import create_run
-from tui.journal.plan_file import load_plan
-from tui.model.proof import Experiment, Prediction, Question
-from tui.results.findings.experiments import NO_MORE
+from tui.engine.launch import create_run
+from tui.engine.plan.search import proof_plan
+from tui.journal.rundir import load_plan
+from tui.judge.proof import NO_MORE
+from tui.model.search import LoadChange, Prediction, ProofQuestion
 
 pytestmark = pytest.mark.e2e
 
@@ -87,7 +87,7 @@ def test_the_run_is_printed_with_what_was_shown(proved: tuple[Path, Path]) -> No
 
 def test_a_limiter_that_is_wrong_is_refuted_and_the_run_is_told(proved: tuple[Path, Path]) -> None:
     home, first = proved
-    wrong = Question(first.name, 0, "storage", "the storage", (Experiment("twice-in-flight", NO_MORE),), {})
+    wrong = ProofQuestion(first.name, 0, "storage", "the storage", (LoadChange("twice-in-flight", NO_MORE),), {})
     for _ in range(TIMES):
         before = list((home / "runs").iterdir())
         run_dir = create_run(proof_plan(load_plan(first), wrong, 5.0), home / "runs")
@@ -171,7 +171,7 @@ def test_half_of_two_hosts_that_each_wait_for_themselves(proved: tuple[Path, Pat
     before = list((home / "runs").iterdir())
     assert benchtui(home, "run", "own/waiting", *both).returncode in (0, 1)
     two = the_other(home, before)
-    question = Question(two.name, 0, "client-cpu", "words", (Experiment("half-hosts", ALIKE),), {})
+    question = ProofQuestion(two.name, 0, "client-cpu", "words", (LoadChange("half-hosts", ALIKE),), {})
     run_dir = create_run(proof_plan(load_plan(two), question, 5.0), home / "runs")
     assert benchtui(home, "engine", run_dir).returncode == 0
     found = record(run_dir)
@@ -204,7 +204,9 @@ def test_what_it_cannot_go_with_is_refused(home: Path, words: list[str], told: s
 
 def test_a_run_that_is_gone_is_not_missed(proved: tuple[Path, Path]) -> None:
     home, first = proved
-    question = Question("20200101T000000Z-gone-0000", 0, "storage", "w", (Experiment("twice-in-flight", NO_MORE),), {})
+    question = ProofQuestion(
+        "20200101T000000Z-gone-0000", 0, "storage", "w", (LoadChange("twice-in-flight", NO_MORE),), {}
+    )
     plan = proof_plan(load_plan(first), question, 4.0)
     run_dir = create_run(replace(plan, telemetry=False), home / "runs")
     assert benchtui(home, "engine", run_dir).returncode == 0

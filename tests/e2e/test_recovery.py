@@ -16,14 +16,14 @@ from tests.e2e.command import benchtui, marked_processes, measures, start
 from tests.e2e.test_survival import arguments
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
-from tui.engine.recovery.recover import execute_rest
-from tui.engine.running.run import open_run
+from tui.engine.recover import execute_rest
+from tui.engine.run.run import open_run
 from tui.engine.session.history import read_history
 from tui.engine.session.task import TaskRun
-from tui.journal.plan_file import load_plan
+from tui.journal.rundir import load_plan
+from tui.library.build import build_record
 from tui.model.rundir import JOURNAL_FILE
 from tui.remote.connections import Connections
-from tui.results.store.build import build_record
 
 pytestmark = pytest.mark.e2e
 

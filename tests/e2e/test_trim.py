@@ -12,9 +12,9 @@ import pytest
 from tests.e2e.command import benchtui
 from tests.e2e.test_four_hosts import DATA, PERCENTILES, last_object
 from tests.lab.disks import loop_device
-from tui.app.screens.live.text import about, percentiles, subject_of
-from tui.journal.plan_file import load_plan
+from tui.app.screens.live_text import about, percentiles, subject_of
 from tui.journal.reader import read_events
+from tui.journal.rundir import load_plan
 from tui.journal.state import RunState
 from tui.metrics.units import latency
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from tui.engine.planning.again import choices_again
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.planning.search import Wish
-from tui.engine.profiles.catalogue import Catalogue
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.plan.plan import Choices, build_plan
+from tui.engine.plan.reproduce import choices_again
+from tui.engine.plan.search import SearchChoice
 from tui.model.address import HostAddress
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
-from tui.model.proof import Experiment, Prediction, Proof
+from tui.model.search import LoadChange, Prediction, Proof
 
 HOSTS = [HostAddress(name=f"h{number}") for number in (1, 2, 3)]
 OWN = {
@@ -74,7 +74,7 @@ def test_what_cannot_be_the_same_is_said(catalogue: Catalogue) -> None:
 
 def test_a_counter_experiment_is_not_made_again(catalogue: Catalogue) -> None:
     plan = build_plan(catalogue.load("demo/quick"), Choices(hosts=HOSTS))
-    plan.proves = Proof("r", 0, "cpu", "host-cpu", Experiment("half-workers", Prediction("iops")))
+    plan.proves = Proof("r", 0, "cpu", "host-cpu", LoadChange("half-workers", Prediction("iops")))
     with pytest.raises(UsageError, match="counter-experiment"):
         choices_again(plan, catalogue.load("demo/quick"))
 
@@ -82,18 +82,20 @@ def test_a_counter_experiment_is_not_made_again(catalogue: Catalogue) -> None:
 @pytest.mark.parametrize(
     "wish",
     [
-        Wish("capacity", ("p99 < 5ms", "errors = 0"), {"rate": ()}, 9, 600.0),
-        Wish("capacity", ("p99 < 5ms",), {"numjobs": (1, 2)}),
-        Wish("curve"),
-        Wish("scaling"),
-        Wish("none"),
+        SearchChoice("capacity", ("p99 < 5ms", "errors = 0"), {"rate": ()}, 9, 600.0),
+        SearchChoice("capacity", ("p99 < 5ms",), {"numjobs": (1, 2)}),
+        SearchChoice("curve"),
+        SearchChoice("scaling"),
+        SearchChoice("none"),
     ],
 )
-def test_a_search_made_again_searches_for_the_same_and_a_measurement_measures(catalogue: Catalogue, wish: Wish) -> None:
+def test_a_search_made_again_searches_for_the_same_and_a_measurement_measures(
+    catalogue: Catalogue, wish: SearchChoice
+) -> None:
     loaded = catalogue.load("my/sized")
     plan = build_plan(loaded, Choices(hosts=HOSTS, overrides={"runtime": "3s"}, search=wish))
     again = choices_again(plan, loaded)
     assert (again.repeat, again.sweep, again.overrides) == (None, {}, {"runtime": "3s"})
-    made = build_plan(loaded, Choices(hosts=HOSTS, overrides=again.overrides, search=again.search or Wish()))
+    made = build_plan(loaded, Choices(hosts=HOSTS, overrides=again.overrides, search=again.search or SearchChoice()))
     assert made.search == plan.search
     assert what_is_measured(made) == what_is_measured(plan)

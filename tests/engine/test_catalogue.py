@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.profiles.catalogue import Catalogue, headline_text, retagged
+from tui.engine.inputs.profiles import Catalogue, headline_text, retagged
 from tui.model.paths import presets_dir
 from tui.model.problem import UsageError
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.safety.clean import Cleaning, Created, clean, created_on, remove_created, told_apart
-from tui.engine.safety.clean import _remove as remove_under_lock
-from tui.engine.safety.made_files import MadeFiles
-from tui.journal.identity import sole_engine
+from tui.engine.preflight.clean import Cleaning, Created, clean, created_on, remove_created, told_apart
+from tui.engine.preflight.clean import _remove as remove_under_lock
+from tui.engine.preflight.made_files import MadeFiles
+from tui.journal.rundir import sole_engine
 from tui.model.address import HostAddress
 from tui.model.plan import FILE_NUMBER, FileSpec, HostTask, Plan, ProfileRef, Step
 from tui.model.problem import BenchtuiError

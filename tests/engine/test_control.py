@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.process.control import ControlServer, NotRunning, Request, request
-from tui.journal.identity import announce
+from tui.engine.control import ControlServer, NotRunning, Request, request
+from tui.journal.rundir import announce
 from tui.model.rundir import SOCKET_FILE
 
 

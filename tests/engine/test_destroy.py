@@ -8,17 +8,24 @@ import pytest
 from msgspec.structs import replace
 
 from tests.engine.test_planning import H1, H2, plan
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.profiles.catalogue import Catalogue
-from tui.engine.safety.destroy import judge_again, judge_targets, names_for, ours, to_identify, unnamed_devices
-from tui.engine.safety.host_look import HostFindings
-from tui.engine.safety.made_files import Files
-from tui.engine.safety.preview import check_names, overwrites
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.plan.plan import Choices, build_plan
+from tui.engine.preflight.destroy import (
+    HostFindings,
+    judge_again,
+    judge_targets,
+    names_for,
+    ours,
+    to_identify,
+    unnamed_devices,
+)
+from tui.engine.preflight.made_files import Files
+from tui.engine.preflight.preview import check_names, overwrites
 from tui.model.plan import FileSpec, HostTask, Plan, Step
 from tui.model.problem import UsageError
 from tui.remote.agent import FileInfo
+from tui.remote.answers import HostProbe
 from tui.remote.devices import DeviceFacts, DeviceSignature, DeviceUse, UnreadPart
-from tui.remote.probe import HostProbe
 
 DISK = DeviceFacts(
     "/dev/sdb",

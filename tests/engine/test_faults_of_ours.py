@@ -14,8 +14,8 @@ import pytest
 from tests.lab.course import course
 from tests.lab.faults import marked
 from tests.lab.sshd import SshdLab
-from tui.engine.running.run import execute
-from tui.engine.session.load import stop_host
+from tui.engine.executors.load import stop_host
+from tui.engine.run.run import execute
 from tui.model.event import RunEnded
 from tui.workloads.fio.reader import FioReader
 
@@ -128,7 +128,7 @@ async def test_a_fault_while_results_are_taken_leaves_the_others_theirs(
 async def test_a_fault_in_a_look_before_the_load_refuses_with_the_host_s_name(
     home: Path, lab: SshdLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tui.engine.running import preflight
+    from tui.engine.run import preflight
 
     def failing(session: Any, clock: Any) -> Any:
         if session.name == FAULTY:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.hosts.fleet import Fleet
+from tui.engine.inputs.hosts import Fleet
 from tui.model.inventory import load_inventory
 from tui.model.problem import UsageError
 

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.profiles.catalogue import Catalogue
+from tui.capacity.next_point import next_offer
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.session.history import History
+from tui.judge.proof import NO_MORE
 from tui.model.address import HostAddress
 from tui.model.event import (
     AnyEvent,
@@ -22,10 +24,7 @@ from tui.model.event import (
     StopRequested,
 )
 from tui.model.plan import Plan
-from tui.model.proof import Experiment, Proof
-from tui.model.search import Offer, Point, Search, Verdict
-from tui.results.findings.experiments import NO_MORE
-from tui.sizing.search import next_offer
+from tui.model.search import LoadChange, Offer, Proof, Search, SearchPoint, Verdict
 
 H1 = HostAddress(name="h1")
 
@@ -67,7 +66,7 @@ def test_a_step_that_never_began_is_missing() -> None:
 
 def test_a_point_that_was_clearly_over_is_not_missing_and_one_that_could_not_be_measured_is() -> None:
     def decided(step: int, verdict: Verdict, *, cut: bool) -> PointDecided:
-        return PointDecided(t=0.0, point=Point(step, Offer(9.0, 1.0), 1.0, 9.0, 9.0, verdict=verdict, cut=cut))
+        return PointDecided(t=0.0, point=SearchPoint(step, Offer(9.0, 1.0), 1.0, 9.0, 9.0, verdict=verdict, cut=cut))
 
     past = history(begun(0), over(0, cut=True), decided(0, "breaks", cut=True))
     past.take(begun(1))
@@ -79,14 +78,14 @@ def test_a_point_that_was_clearly_over_is_not_missing_and_one_that_could_not_be_
 def test_a_curve_whose_full_load_ended_with_errors_measures_that_again_and_keeps_its_shares() -> None:
     past, search = history(), Search("curve", shares=(0.5, 1.0), points=5)
     for at, rate in enumerate((None, 5_000.0, 10_000.0)):
-        point = Point(at, Offer(rate, 1.0), 1.0, rate or 10_000.0, 0.0, verdict="meets")
+        point = SearchPoint(at, Offer(rate, 1.0), 1.0, rate or 10_000.0, 0.0, verdict="meets")
         past.take(begun(at))
         past.take(over(at, ok=at > 0))
         past.take(PointDecided(t=0.0, point=point))
     assert [step.index for step in past.make_again(past.missing(plan(), failed=True))] == [0]
     offer = next_offer(search, past.seen.search.points)
     assert offer is not None and (offer.rate_iops, offer.role) == (None, "maximum")
-    again = Point(0, offer, 1.0, 9_900.0, 0.0, verdict="meets")
+    again = SearchPoint(0, offer, 1.0, 9_900.0, 0.0, verdict="meets")
     assert next_offer(search, [*past.seen.search.points, again]) is None
 
 
@@ -134,7 +133,7 @@ def test_a_run_that_is_taken_over_is_still_to_be_stopped() -> None:
 
 
 def test_both_loads_of_a_counter_experiment_are_made_again_when_one_is_missing() -> None:
-    made = msgspec.structs.replace(plan(2), proves=Proof("r1", 0, "storage", "w", Experiment("half-hosts", NO_MORE)))
+    made = msgspec.structs.replace(plan(2), proves=Proof("r1", 0, "storage", "w", LoadChange("half-hosts", NO_MORE)))
     past = history(begun(0), StepEnded(t=1.0, step=0), begun(1), StepEnded(t=2.0, step=1, cut=True, ok=False))
     assert [step.index for step in past.missing(made, failed=False)] == [0, 1]
     past = history(begun(0), StepEnded(t=1.0, step=0), begun(1), StepEnded(t=2.0, step=1))

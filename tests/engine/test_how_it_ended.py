@@ -9,9 +9,9 @@ from typing import Literal
 
 import pytest
 
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.profiles.catalogue import Catalogue
-from tui.engine.running.run import how_it_ended
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.plan.plan import Choices, build_plan
+from tui.engine.run.run import how_it_ended
 from tui.engine.session.context import RunContext
 from tui.journal.writer import Journal
 from tui.model.address import HostAddress

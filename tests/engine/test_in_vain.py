@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.planning.search import Wish
-from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
+from tui.engine.inputs.profiles import Catalogue, LoadedProfile
+from tui.engine.plan.plan import Choices, build_plan
+from tui.engine.plan.search import SearchChoice
 from tui.model.address import HostAddress
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
@@ -91,7 +91,7 @@ def test_a_profile_may_fix_what_the_extended_one_left_open_and_says_so(own: Cata
     [
         {"overrides": {"depth": "2"}},
         {"sweep": {"depth": ["1", "2"]}},
-        {"search": Wish("capacity", limits=["p99 < 5ms"], over={"depth": []})},
+        {"search": SearchChoice("capacity", limits=["p99 < 5ms"], over={"depth": []})},
     ],
 )
 def test_a_value_that_changes_nothing_is_refused(own: Catalogue, choices: dict[str, Any]) -> None:
@@ -150,7 +150,7 @@ def test_a_depth_that_one_of_two_jobs_keeps_is_a_sweep(own: Catalogue) -> None:
 
 
 def test_a_search_over_a_depth_that_does_not_act_says_so(own: Catalogue) -> None:
-    wish = Wish("capacity", limits=["p99 < 5ms"], over={"depth": [1, 4]})
+    wish = SearchChoice("capacity", limits=["p99 < 5ms"], over={"depth": [1, 4]})
     told = "search over depth: all of its values are the same load"
     assert plan(loaded(own, ""), search=wish).remarks == [told, VAIN]
     assert plan(loaded(own, QUEUES), search=wish).remarks == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tests.app.journal_maker import plan_of
-from tui.engine.running.search import failed_ios, split_of
+from tui.engine.run.search import failed_ios, split_of
 from tui.model.event import HostResult
 from tui.model.plan import JobLoad
 

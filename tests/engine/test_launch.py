@@ -12,14 +12,13 @@ import pytest
 from msgspec.structs import replace
 
 from tests.patience import PATIENCE_S
-from tui.engine.hosts.fan_out import connections_of
-from tui.engine.process.launch import create_run, launch
-from tui.journal.alive import is_running
-from tui.journal.plan_file import load_plan
+from tui.engine.launch import create_run, launch
+from tui.journal.rundir import is_running, load_plan
 from tui.model.address import HostAddress
 from tui.model.plan import Headline, Plan, ProfileRef
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import new_run_id
+from tui.remote.fan_out import connections_of
 
 PLAN = Plan(
     profile=ProfileRef(tag="weka/read-iops", version=1, title="t", text="y", sha256="0"),

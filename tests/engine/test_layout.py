@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.engine.safety.file_needs import file_need
+from tui.engine.preflight.destroy import file_need
 from tui.model.plan import FileSpec
 from tui.remote.agent import FileInfo
 

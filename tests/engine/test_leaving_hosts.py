@@ -12,21 +12,21 @@ import pytest
 
 from tests.lab.course import Course, course
 from tests.lab.sshd import SshdLab
-from tui.engine.hosts.leftovers import find_leftovers, remove_leftovers
-from tui.engine.recovery.uncollected import execute_collection
-from tui.engine.running import run as run_module
-from tui.engine.running.run import execute, open_run
-from tui.engine.safety.clean import clean, created_of, look
+from tui.engine.preflight.clean import clean, created_of, look
+from tui.engine.preflight.leftovers import find_leftovers, remove_leftovers
+from tui.engine.recover import execute_collection
+from tui.engine.run import run as run_module
+from tui.engine.run.run import execute, open_run
 from tui.engine.session.context import RunContext
 from tui.engine.session.history import read_history
-from tui.engine.session.session import HostSession
-from tui.journal import loss
+from tui.engine.session.host_session import HostSession
+from tui.journal import clock
 from tui.journal.raw import RawFile
+from tui.library.build import build_record
 from tui.model.rundir import JOURNAL_FILE
 from tui.remote.agent import Agent
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
-from tui.results.store.build import build_record
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -96,7 +96,7 @@ async def test_a_start_that_nobody_knows_of_is_ended_before_the_host_is_left(
 async def test_the_next_run_finds_what_an_earlier_one_left(
     lab: SshdLab, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loss, "NAMED", 1000)  # all hosts here share one /tmp, and other tests leave something too
+    monkeypatch.setattr(clock, "NAMED", 1000)  # all hosts here share one /tmp, and other tests leave something too
     first = await left_behind(lab, home, monkeypatch)
     try:
         async with course(home, lab, "1s", hosts=1) as run:

@@ -14,7 +14,7 @@ import pytest
 from tests.lab.agent import ssh_agent
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S
-from tui.engine.safety import logout
+from tui.engine.preflight import logout
 from tui.model.address import HostAddress
 from tui.remote.agentsock import is_forwarded
 from tui.remote.connections import Connections

@@ -7,10 +7,10 @@ from typing import cast
 
 import pytest
 
-from tui.engine.hosts import fan_out
-from tui.engine.hosts.fan_out import looking_on
 from tui.model.address import HostAddress
+from tui.remote import fan_out
 from tui.remote.connections import Connections
+from tui.remote.fan_out import looking_on
 from tui.remote.local import LocalTransport
 
 HERE = HostAddress(name="local", transport="local")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.safety import made_files
-from tui.engine.safety.made_files import MADE_FILES, MadeFiles
+from tui.engine.preflight import made_files
+from tui.engine.preflight.made_files import MADE_FILES, MadeFiles
 from tui.model.plan import FileSpec
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.app.search_maker import LIMIT, SearchMaker, offers, search_in
-from tui.engine.process.launch import resume_mode
-from tui.engine.recovery.more import plan_of_more
+from tui.engine.extend_search import plan_of_more
+from tui.engine.launch import resume_mode
 from tui.engine.session.history import read_history
-from tui.journal.plan_file import plan_bytes
+from tui.journal.rundir import plan_bytes
 from tui.model.problem import UsageError
 from tui.model.rundir import JOURNAL_FILE, PLAN_FILE
 from tui.model.search import Search

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.preflight.ahead import launched, mpi_answers
-from tui.engine.preflight.cluster import (
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.plan.plan import Choices, build_plan
+from tui.engine.preflight.mpi_hosts import (
     Cluster,
     addresses_of,
     doubts,
@@ -19,7 +19,7 @@ from tui.engine.preflight.cluster import (
     networks,
     proxy_of,
 )
-from tui.engine.profiles.catalogue import Catalogue
+from tui.engine.preflight.preview import launched, mpi_answers
 from tui.model.address import HostAddress
 from tui.model.plan import MpiLaunch, Step
 from tui.remote.mpi import MpiFacts, launcher, library_family, parse_facts

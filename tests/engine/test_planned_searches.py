@@ -9,20 +9,19 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from tui.app.screens.review.form import fields_words
-from tui.app.screens.review.search_form import HINTS
+from tui.app.screens.review_form import HINTS, fields_words
 from tui.cli import run
 from tui.cli.shared.review import review_text
-from tui.engine.planning.again import choices_again
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.planning.search import Wish, offered_step
-from tui.engine.profiles.catalogue import Catalogue
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.plan.plan import Choices, build_plan
+from tui.engine.plan.reproduce import choices_again
+from tui.engine.plan.search import SearchChoice, offered_step
 from tui.model.address import HostAddress
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
+from tui.model.profile_parts import over_of
 from tui.model.search import HOSTS, Offer
-from tui.model.search_spec import over_of
-from tui.results.matrix.plan_sums import time_bounds
+from tui.view.plan import time_bounds
 
 FOUR = [HostAddress(name=f"h{number}") for number in range(1, 5)]
 LOAD = """\
@@ -49,7 +48,7 @@ OWN = {
 }
 
 
-def plan(catalogue: Catalogue, profile: str, wish: Wish, **choices: Any) -> Plan:
+def plan(catalogue: Catalogue, profile: str, wish: SearchChoice, **choices: Any) -> Plan:
     return build_plan(catalogue.load(profile), Choices(hosts=FOUR, search=wish, **choices))
 
 
@@ -62,27 +61,35 @@ LIMITS = ("p99 < 5ms",)
 
 
 REFUSED = [
-    ("weka/read-iops", Wish(None, LIMITS, points=3), "--slo, --points: nothing is searched for, weka/read-iops h"),
-    ("weka/read-iops", Wish(None, within_s=60.0), "--within: nothing is searched for, .* run --curve"),
-    ("weka/read-iops", Wish(None, over={"rate": ()}), "--over: nothing is searched for"),
-    ("my/wide", Wish("none", point_s=5.0), "--point: nothing is searched for, --no-search was given$"),
-    ("weka/all", Wish(None, points=3), "weka/all is a suite"),
-    ("my/wide", Wish(points=501), "--points 501: allowed are whole numbers from 1 to 500"),
-    ("my/wide", Wish(points=0), "--points 0: "),
-    ("my/wide", Wish(within_s=10.0), "--within 10s: one point takes 11s, 1s of it before it is measured; --point"),
-    ("weka/read-iops", Wish("curve", within_s=15.0), "--within 15s: one point takes 16s, 6s of it before"),
-    ("my/wide", Wish(point_s=60.0, most_point_s=30.0), "--most 30s: a point lasts 1m at least"),
-    ("my/wide", Wish(over={"rate": (), "hosts": (1, 5, 6)}), "--over hosts=5,6: 4 hosts were chosen"),
-    ("my/wide", Wish("curve", over={"numjobs": ()}), "--over numjobs: a curve is over shares of full load"),
-    ("my/wide", Wish("scaling", over={"rate": (), "hosts": ()}), "--over rate: scaling is over hosts"),
-    ("my/wide", Wish("scaling", most_point_s=60.0), "--most: points at full load are all as long as --point"),
-    ("my/thinking", Wish("curve"), "thinktime holds it back"),
+    (
+        "weka/read-iops",
+        SearchChoice(None, LIMITS, points=3),
+        "--slo, --points: nothing is searched for, weka/read-iops h",
+    ),
+    ("weka/read-iops", SearchChoice(None, within_s=60.0), "--within: nothing is searched for, .* run --curve"),
+    ("weka/read-iops", SearchChoice(None, over={"rate": ()}), "--over: nothing is searched for"),
+    ("my/wide", SearchChoice("none", point_s=5.0), "--point: nothing is searched for, --no-search was given$"),
+    ("weka/all", SearchChoice(None, points=3), "weka/all is a suite"),
+    ("my/wide", SearchChoice(points=501), "--points 501: allowed are whole numbers from 1 to 500"),
+    ("my/wide", SearchChoice(points=0), "--points 0: "),
+    (
+        "my/wide",
+        SearchChoice(within_s=10.0),
+        "--within 10s: one point takes 11s, 1s of it before it is measured; --point",
+    ),
+    ("weka/read-iops", SearchChoice("curve", within_s=15.0), "--within 15s: one point takes 16s, 6s of it before"),
+    ("my/wide", SearchChoice(point_s=60.0, most_point_s=30.0), "--most 30s: a point lasts 1m at least"),
+    ("my/wide", SearchChoice(over={"rate": (), "hosts": (1, 5, 6)}), "--over hosts=5,6: 4 hosts were chosen"),
+    ("my/wide", SearchChoice("curve", over={"numjobs": ()}), "--over numjobs: a curve is over shares of full load"),
+    ("my/wide", SearchChoice("scaling", over={"rate": (), "hosts": ()}), "--over rate: scaling is over hosts"),
+    ("my/wide", SearchChoice("scaling", most_point_s=60.0), "--most: points at full load are all as long as --point"),
+    ("my/thinking", SearchChoice("curve"), "thinktime holds it back"),
 ]
 
 
 @pytest.mark.parametrize(("profile", "wish", "message"), REFUSED)
 def test_what_a_search_cannot_do_is_refused_and_not_dropped(
-    catalogue: Catalogue, profile: str, wish: Wish, message: str
+    catalogue: Catalogue, profile: str, wish: SearchChoice, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
         plan(catalogue, profile, wish)
@@ -92,15 +99,17 @@ def test_what_a_search_cannot_do_is_refused_and_not_dropped(
     ("profile", "wish", "more"),
     [
         *((profile, wish, {}) for profile, wish, _ in REFUSED),
-        ("weka/read-iops", Wish("capacity"), {}),
-        ("demo/quick", Wish("curve"), {"repeat": 2}),
-        ("demo/quick", Wish("capacity", LIMITS), {"sweep": {"numjobs": ["1"]}}),
-        ("demo/quick", Wish("none"), {"sweep": {"numjobs": ["1", "1"]}}),
-        ("demo/quick", Wish("none"), {"sweep": {"numjob": ["1"]}}),
-        ("demo/quick", Wish("none"), {"attest": {"warm": "yes"}}),
+        ("weka/read-iops", SearchChoice("capacity"), {}),
+        ("demo/quick", SearchChoice("curve"), {"repeat": 2}),
+        ("demo/quick", SearchChoice("capacity", LIMITS), {"sweep": {"numjobs": ["1"]}}),
+        ("demo/quick", SearchChoice("none"), {"sweep": {"numjobs": ["1", "1"]}}),
+        ("demo/quick", SearchChoice("none"), {"sweep": {"numjob": ["1"]}}),
+        ("demo/quick", SearchChoice("none"), {"attest": {"warm": "yes"}}),
     ],
 )
-def test_a_form_is_told_in_its_own_words(catalogue: Catalogue, profile: str, wish: Wish, more: dict[str, Any]) -> None:
+def test_a_form_is_told_in_its_own_words(
+    catalogue: Catalogue, profile: str, wish: SearchChoice, more: dict[str, Any]
+) -> None:
     with pytest.raises(UsageError) as refused:
         plan(catalogue, profile, wish, words=fields_words(), **more)
     assert "--" not in str(refused.value)
@@ -115,39 +124,41 @@ def test_the_words_of_the_form_are_the_labels_of_its_fields() -> None:
 @pytest.mark.parametrize(
     ("wish", "message"),
     [
-        (Wish("capacity", LIMITS), "by itself: --over"),
-        (Wish("curve"), "run it once for each"),
-        (Wish("scaling"), "scaling is over hosts alone"),
+        (SearchChoice("capacity", LIMITS), "by itself: --over"),
+        (SearchChoice("curve"), "run it once for each"),
+        (SearchChoice("scaling"), "scaling is over hosts alone"),
     ],
 )
 def test_a_sweep_is_refused_with_an_advice_that_the_search_can_follow(
-    catalogue: Catalogue, wish: Wish, message: str
+    catalogue: Catalogue, wish: SearchChoice, message: str
 ) -> None:
     with pytest.raises(UsageError, match=f"--sweep numjobs: .*{message}"):
         plan(catalogue, "demo/quick", wish, sweep={"numjobs": ["1"]})
 
 
 def test_a_ramp_of_the_profile_is_part_of_the_time_of_each_point(catalogue: Catalogue) -> None:
-    found = plan(catalogue, "capacity/oltp-4k-70r30w", Wish("capacity", within_s=600.0))
+    found = plan(catalogue, "capacity/oltp-4k-70r30w", SearchChoice("capacity", within_s=600.0))
     assert found.search is not None
     assert (found.search.lead_s, found.search.own_ramp, found.steps[0].ramp_s) == (30.0, True, 30.0)
     assert time_bounds(found) == (600.0, 600.0)
     assert "0:30 to 2:00 each after 0:30 of load, 10:00 of load and pauses at most" in review_text(found)
-    free = time_bounds(plan(catalogue, "capacity/oltp-4k-70r30w", Wish("capacity", within_s=1e6)))
+    free = time_bounds(plan(catalogue, "capacity/oltp-4k-70r30w", SearchChoice("capacity", within_s=1e6)))
     assert free == (20 * 60.0, 20 * (120.0 + 30.0 + 3.0))
 
 
 def test_a_start_delay_and_the_usual_ramp_are_load_before_a_point(catalogue: Catalogue) -> None:
-    found = plan(catalogue, "weka/read-iops", Wish("capacity", LIMITS, points=2))
+    found = plan(catalogue, "weka/read-iops", SearchChoice("capacity", LIMITS, points=2))
     assert found.search is not None
     assert (found.search.lead_s, found.search.own_ramp) == (5.0, False)
     assert time_bounds(found) == (2 * 16.0, 2 * (120.0 + 10.0 + 3.0))
     assert time_bounds(found)[0] == found.expected_s  # type: ignore[index]
 
 
-@pytest.mark.parametrize(("wish", "points"), [(Wish("scaling"), 6), (Wish("scaling", over={"hosts": (1, 4)}), 4)])
+@pytest.mark.parametrize(
+    ("wish", "points"), [(SearchChoice("scaling"), 6), (SearchChoice("scaling", over={"hosts": (1, 4)}), 4)]
+)
 def test_points_that_may_be_made_again_are_no_part_of_the_time_of_a_scaling(
-    catalogue: Catalogue, wish: Wish, points: int
+    catalogue: Catalogue, wish: SearchChoice, points: int
 ) -> None:
     found = plan(catalogue, "demo/quick", wish)
     assert time_bounds(found) == (points * 11.0, points * 11.0)
@@ -167,63 +178,63 @@ def test_points_that_may_be_made_again_are_no_part_of_the_time_of_a_scaling(
 def test_what_puts_more_in_flight_is_known_for_when_full_load_keeps_the_limits(
     catalogue: Catalogue, engine: str, over: dict[str, tuple[int, ...]], heavier: tuple[str, ...]
 ) -> None:
-    wish = Wish("capacity", LIMITS, over=over)
+    wish = SearchChoice("capacity", LIMITS, over=over)
     found = plan(catalogue, f"my/{engine}", wish, overrides={"depth": "16"} if engine == "libaio" else {})
     assert found.search is not None and found.search.heavier == heavier
     for words in heavier:
-        asked = Wish("capacity", LIMITS, over=over_of(words.split()))
+        asked = SearchChoice("capacity", LIMITS, over=over_of(words.split()))
         assert plan(catalogue, f"my/{engine}", asked).search is not None
 
 
 def test_numbers_of_hosts_are_those_that_were_given_and_those_of_a_profile_that_fit(catalogue: Catalogue) -> None:
-    assert over(plan(catalogue, "demo/quick", Wish("scaling", over={"hosts": (1, 2)}))) == {HOSTS: (1, 2)}
-    assert over(plan(catalogue, "demo/quick", Wish("scaling"))) == {HOSTS: (1, 2, 4)}
-    wide = plan(catalogue, "my/wide", Wish())
+    assert over(plan(catalogue, "demo/quick", SearchChoice("scaling", over={"hosts": (1, 2)}))) == {HOSTS: (1, 2)}
+    assert over(plan(catalogue, "demo/quick", SearchChoice("scaling"))) == {HOSTS: (1, 2, 4)}
+    wide = plan(catalogue, "my/wide", SearchChoice())
     assert over(wide) == {"rate": (), HOSTS: (1, 2)}
     assert wide.remarks == ["hosts 8 of the profile: left out, 4 are chosen"]
 
 
 def test_what_a_search_sets_itself_is_said_once_before_it_starts(catalogue: Catalogue) -> None:
-    found = plan(catalogue, "my/rated", Wish(), overrides={"runtime": "5m"})
+    found = plan(catalogue, "my/rated", SearchChoice(), overrides={"runtime": "5m"})
     assert [remark.partition(":")[0] for remark in found.remarks] == ["job mix", "runtime is not used"]
     assert "rate_iops=500 is left out" in found.remarks[0]
     assert "rate_iops" not in found.steps[0].tasks[0].job_file
-    assert plan(catalogue, "demo/quick", Wish("curve"), overrides={"numjobs": "2"}).remarks == []
+    assert plan(catalogue, "demo/quick", SearchChoice("curve"), overrides={"numjobs": "2"}).remarks == []
     assert not offered_step(found, found.slots[0], Offer(None, 10.0)).remarks, "it is said again with each point"
 
 
 def test_a_load_that_waits_by_itself_can_be_measured_over_hosts(catalogue: Catalogue) -> None:
-    assert "thinktime=100" in plan(catalogue, "my/thinking", Wish("scaling")).steps[0].tasks[0].job_file
+    assert "thinktime=100" in plan(catalogue, "my/thinking", SearchChoice("scaling")).steps[0].tasks[0].job_file
 
 
 def test_lengths_of_points_are_as_they_were_asked_for_and_so_again(catalogue: Catalogue) -> None:
-    found = plan(catalogue, "my/wide", Wish(point_s=90.0, most_point_s=300.0))
+    found = plan(catalogue, "my/wide", SearchChoice(point_s=90.0, most_point_s=300.0))
     assert found.search is not None
     assert (found.search.point_s, found.search.most_point_s, found.steps[0].runtime_s) == (90.0, 300.0, 90.0)
-    longer = plan(catalogue, "my/wide", Wish(point_s=300.0)).search
+    longer = plan(catalogue, "my/wide", SearchChoice(point_s=300.0)).search
     assert longer is not None and longer.most_point_s == 300.0, "a longer least time is no fault"
     again = choices_again(found, catalogue.load("my/wide")).search
     assert again is not None
     assert plan(catalogue, "my/wide", again).search == found.search
-    scaled = plan(catalogue, "my/wide", Wish("scaling"))
+    scaled = plan(catalogue, "my/wide", SearchChoice("scaling"))
     fewer = choices_again(scaled, catalogue.load("my/wide")).search
     assert fewer is not None
     two = build_plan(catalogue.load("my/wide"), Choices(hosts=FOUR[:2], search=fewer))
     assert over(two) == {HOSTS: (1, 2)}, "with fewer hosts the same can be asked for"
 
 
-def wish(*words: str) -> Wish:
+def wish(*words: str) -> SearchChoice:
     parser = argparse.ArgumentParser()
     run.configure(parser)
     return run.wish_from(parser.parse_args(["my/wide", *words]))
 
 
 def test_the_command_line_asks_for_what_it_says() -> None:
-    assert wish("--no-search") == Wish("none")
+    assert wish("--no-search") == SearchChoice("none")
     over_two = wish("--scaling", "--over", "hosts=1,2", "--point", "20s")
-    assert over_two == Wish("scaling", over={"hosts": [1, 2]}, point_s=20.0)
+    assert over_two == SearchChoice("scaling", over={"hosts": [1, 2]}, point_s=20.0)
     bounds = ("--points", "9", "--within", "30m", "--point", "20s", "--most", "1m", "--slo", "p99<2ms")
-    assert wish("--curve", *bounds) == Wish("curve", ("p99<2ms",), {}, 9, 1800.0, 20.0, 60.0)
+    assert wish("--curve", *bounds) == SearchChoice("curve", ("p99<2ms",), {}, 9, 1800.0, 20.0, 60.0)
     wrong = {"--point": "0", "--most": "x", "--over": "hosts=", "--slo": "p99"}
     for option, text in wrong.items():
         with pytest.raises(UsageError, match=f"^{option}"):

@@ -9,9 +9,9 @@ import pytest
 
 from tui.cli.run import sweep_of
 from tui.cli.shared.review import review_text
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.planning.search import Wish
-from tui.engine.profiles.catalogue import Catalogue
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.plan.plan import Choices, build_plan
+from tui.engine.plan.search import SearchChoice
 from tui.model.address import HostAddress
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
@@ -74,7 +74,10 @@ def test_cleanup_follows_the_profile_unless_chosen() -> None:
         ({"lease_s": 0.5}, "lease 0.5s"),
         ({"overrides": {"runtimes": "1"}}, "did you mean 'runtime'"),
         ({"overrides": {"runtime": "0"}}, "must be more than 0"),
-        ({"search": Wish("capacity", ("write.p99<5ms",))}, "limit 'write.p99<5ms': .* has no write: its jobs do read"),
+        (
+            {"search": SearchChoice("capacity", ("write.p99<5ms",))},
+            "limit 'write.p99<5ms': .* has no write: its jobs do read",
+        ),
     ],
 )
 def test_choices_that_make_no_run_are_refused(choice: dict[str, Any], message: str) -> None:

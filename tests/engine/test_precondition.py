@@ -9,10 +9,10 @@ import pytest
 
 from tests.engine.test_matrix import HOSTS
 from tui.cli.shared.review import review_text
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
-from tui.engine.running.precondition import fills_of
-from tui.engine.safety.destroy import unnamed_devices
+from tui.engine.inputs.profiles import Catalogue, LoadedProfile
+from tui.engine.plan.plan import Choices, build_plan
+from tui.engine.preflight.destroy import unnamed_devices
+from tui.engine.run.steps import fills_of
 from tui.metrics.steady import rounds_before
 from tui.model.plan import Plan
 from tui.model.problem import UsageError

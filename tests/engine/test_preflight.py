@@ -9,14 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from tests.engine.test_planning import plan
-from tui.engine.preflight.rules import judge_host, tool_problems
-from tui.engine.running.preflight import tell_leftovers
-from tui.engine.safety.host_look import HostFindings
-from tui.engine.safety.space import file_system_of, judge_space
+from tui.engine.preflight.destroy import HostFindings
+from tui.engine.preflight.rules import file_system_of, judge_host, judge_space, tool_problems
+from tui.engine.run.preflight import tell_leftovers
 from tui.model.plan import Plan
 from tui.remote.agent import FileInfo
-from tui.remote.answers import TaskDir
-from tui.remote.probe import DirFacts, HostProbe, ToolFacts, version_of
+from tui.remote.answers import DirFacts, HostProbe, TaskDir, ToolFacts, version_of
 from tui.workloads.base import Requirement
 
 TARGET = "/mnt/weka/fio"

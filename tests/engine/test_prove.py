@@ -10,19 +10,19 @@ import pytest
 from msgspec.structs import replace
 
 from tui.cli.shared.review import review_text
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.planning.prove import proof_plan
-from tui.engine.profiles.catalogue import Catalogue
-from tui.engine.safety.preview import targets_named
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.plan.plan import Choices, build_plan
+from tui.engine.plan.search import proof_plan
+from tui.engine.preflight.preview import targets_named
 from tui.model.address import HostAddress
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
-from tui.model.proof import SAID, Experiment, Prediction, Question
+from tui.model.search import SAID, LoadChange, Prediction, ProofQuestion
 
 HOSTS = [HostAddress(name=f"h{number}") for number in (1, 2, 3, 4)]
 BETTER = Prediction("iops", least=1.3, below=1.1)
-DEPTH, FEWER = Experiment("twice-in-flight", BETTER), Experiment("half-hosts", BETTER)
-BLOCK = Experiment("half-block", BETTER)
+DEPTH, FEWER = LoadChange("twice-in-flight", BETTER), LoadChange("half-hosts", BETTER)
+BLOCK = LoadChange("half-block", BETTER)
 
 
 def kept(profile: str = "weka/read-iops", **choices: Any) -> Plan:
@@ -32,8 +32,8 @@ def kept(profile: str = "weka/read-iops", **choices: Any) -> Plan:
     return msgspec.json.decode(msgspec.json.encode(made), type=Plan)
 
 
-def proof(plan: Plan, *experiments: Experiment, step: int = 0, seconds: float | None = None) -> Plan:
-    asked = Question("the-run", step, "concurrency", "words", experiments, {"iops": 1000.0})
+def proof(plan: Plan, *experiments: LoadChange, step: int = 0, seconds: float | None = None) -> Plan:
+    asked = ProofQuestion("the-run", step, "concurrency", "words", experiments, {"iops": 1000.0})
     return proof_plan(plan, asked, seconds)
 
 
@@ -142,7 +142,7 @@ def test_every_change_of_every_preset_is_on_files_of_the_run_or_refused() -> Non
         before = {spec.path: spec.size_bytes for task in first.steps[-1].tasks for spec in task.files}
         for change in SAID:
             try:
-                changed = proof(first, Experiment(change, BETTER), step=first.steps[-1].index).steps[1]
+                changed = proof(first, LoadChange(change, BETTER), step=first.steps[-1].index).steps[1]
             except UsageError:
                 continue
             made += 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tests.app.journal_maker import plan_of
-from tui.engine.session.session import HostSession
+from tui.engine.session.host_session import HostSession
 from tui.engine.session.telemetry import Telemetry, TelemetryRun
 from tui.journal.writer import Journal
 from tui.remote.connections import Connections

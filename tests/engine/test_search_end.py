@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from tests.sizing.makers import Latency, capacity_search, queue, went
-from tui.engine.running.search import how_search_ended
+from tui.engine.run.search import how_search_ended
 from tui.engine.session.context import RunContext
 from tui.model.search import HOSTS, Knob, Search
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.engine.session.seconds import Seconds
+from tui.engine.session.context import Seconds
 from tui.metrics.histogram import Histogram
 from tui.model.event import Buckets, DirectionSample, Sample
 

@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.engine.session.secrets import Secrets
+from tui.engine.session.host_session import Secrets
 from tui.model.plan import HostTask
 
 JOB = "[global]\nhttp_s3_key=${KEY}\nbs=4k\n[a]\ndescription=by ${KEY}\n"

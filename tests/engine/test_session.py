@@ -11,7 +11,7 @@ import pytest
 
 from tests.lab.proxy import ProxiedLab
 from tests.lab.sshd import SSHD
-from tui.engine.session.session import HostSession
+from tui.engine.session.host_session import HostSession
 from tui.journal.writer import Journal
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError

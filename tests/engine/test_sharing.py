@@ -11,16 +11,15 @@ from tests.e2e.command import benchtui
 from tests.engine.test_planning import plan
 from tests.lab.course import LOAD, course
 from tests.lab.sshd import SshdLab
-from tui.engine.running.run import execute
-from tui.engine.running.sharing import shared_files
-from tui.engine.safety.clean import clean, created_of
-from tui.engine.safety.host_look import HostFindings
-from tui.engine.safety.made_files import MadeFiles
-from tui.model.plan import Plan
-from tui.model.sharing import common_paths, sharing_note
+from tui.engine.preflight.clean import clean, created_of
+from tui.engine.preflight.destroy import HostFindings
+from tui.engine.preflight.made_files import MadeFiles
+from tui.engine.run.preflight import shared_files
+from tui.engine.run.run import execute
+from tui.library.build import build_record
+from tui.model.plan import Plan, common_paths, sharing_note
+from tui.remote.answers import DirFacts, HostProbe
 from tui.remote.connections import Connections
-from tui.remote.probe import DirFacts, HostProbe
-from tui.results.store.build import build_record
 
 WHERE = "/mnt/t"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tests.engine.test_planning import plan
-from tui.engine.safety.host_look import HostFindings
-from tui.engine.safety.space import directories_to_look_at, judge_space, new_bytes
+from tui.engine.preflight.destroy import HostFindings
+from tui.engine.preflight.rules import directories_to_look_at, judge_space, new_bytes
 from tui.model.plan import FileSpec, HostTask, Plan
 from tui.remote.agent import FileInfo
-from tui.remote.probe import DirFacts, HostProbe
+from tui.remote.answers import DirFacts, HostProbe
 
 MIB = 1 << 20
 

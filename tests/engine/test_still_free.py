@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from tests.engine.test_planning import plan
 from tests.lab.disks import loop_device
-from tui.engine.per_host.still_free import still_free
 from tui.engine.session.context import RunContext, RunRefused
-from tui.engine.session.session import HostSession
+from tui.engine.session.host_session import HostSession
+from tui.engine.session.targets import still_free
 from tui.journal.writer import Journal
 from tui.model.address import HostAddress
 from tui.model.plan import FileSpec, HostTask, Plan

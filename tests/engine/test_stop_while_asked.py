@@ -11,14 +11,13 @@ import pytest
 
 from tests.lab.sshd import refusing_port
 from tests.patience import wait_until
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.process.control import request
-from tui.engine.process.launch import EngineMode, create_run, spawn_asking
-from tui.engine.profiles.catalogue import Catalogue
-from tui.engine.running.run import open_run
-from tui.journal.alive import is_running
-from tui.journal.plan_file import load_plan
+from tui.engine.control import request
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.launch import EngineMode, create_run, spawn_asking
+from tui.engine.plan.plan import Choices, build_plan
+from tui.engine.run.run import open_run
 from tui.journal.reader import read_events
+from tui.journal.rundir import is_running, load_plan
 from tui.model.address import HostAddress
 from tui.model.event import AnyEvent, RunEnded, StopRequested
 from tui.model.rundir import JOURNAL_FILE

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from tui.engine.running.servers import ServerSession, leave_servers
+from tui.engine.run.preflight import ServerSession, leave_servers
 from tui.engine.session.context import RunContext
 from tui.journal.writer import Journal
 from tui.model.address import HostAddress

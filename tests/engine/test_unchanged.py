@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from tests.engine.test_planning import plan
 from tui.engine.session.context import RunContext, RunRefused
-from tui.engine.session.session import HostSession
-from tui.engine.session.unchanged import check_unchanged, files_of, seen_on
+from tui.engine.session.host_session import HostSession
+from tui.engine.session.targets import check_unchanged, files_of, seen_on
 from tui.journal.writer import Journal
 from tui.model.address import HostAddress
 from tui.model.plan import FileSpec, HostTask

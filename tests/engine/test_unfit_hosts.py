@@ -9,7 +9,7 @@ import pytest
 
 from tests.lab.course import LOAD, course
 from tests.lab.sshd import SshdLab
-from tui.engine.running.run import execute
+from tui.engine.run.run import execute
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 

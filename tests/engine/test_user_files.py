@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tui.cli.shared.settings import change
-from tui.engine.hosts.inventory_file import add_host
-from tui.engine.user_files import add_lines, save
+from tui.engine.inputs.hosts import add_host
+from tui.engine.inputs.user_files import add_lines, save
 from tui.model.problem import UsageError
 
 

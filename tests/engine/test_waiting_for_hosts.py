@@ -12,11 +12,11 @@ import pytest
 
 from tests.lab.course import Course, course
 from tests.lab.sshd import SshdLab
-from tui.engine.hosts.fan_out import agent_on
-from tui.engine.running import preflight
-from tui.engine.running.run import execute
+from tui.engine.run import preflight
+from tui.engine.run.run import execute
 from tui.remote.agent import Agent, ClockOffset
 from tui.remote.connections import Connections
+from tui.remote.fan_out import agent_on
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 

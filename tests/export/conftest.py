@@ -9,27 +9,27 @@ from pathlib import Path
 import pytest
 
 from tests.export.endpoint import Endpoint, serving
-from tui.model.exporter import Source
-from tui.results.export.save import source_of
+from tui.export.save import source_of
+from tui.model.exporter import ExportSource
 
 RUNS = Path(__file__).parents[1] / "data" / "runs"
 JOURNALS = Path(__file__).parents[1] / "data" / "journals"
 
 
 @pytest.fixture(scope="session")
-def plain() -> Source:
+def plain() -> ExportSource:
     """Two hosts, random reads and writes."""
     return source_of(RUNS / "plain")
 
 
 @pytest.fixture(scope="session")
-def sweep() -> Source:
+def sweep() -> ExportSource:
     """Two points that differ in block size."""
     return source_of(RUNS / "sweep")
 
 
 @pytest.fixture(scope="session")
-def metadata() -> Source:
+def metadata() -> ExportSource:
     """A run of mdtest."""
     return source_of(RUNS / "mdtest")
 

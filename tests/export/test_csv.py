@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tui.cli.main import main
-from tui.model.exporter import Source
+from tui.export.save import export
+from tui.export.table_files import guarded
+from tui.export.tables import bucket_begin, tables_of
+from tui.model.exporter import ExportSource
 from tui.model.record import RunRecord
-from tui.results.export.save import export
-from tui.results.export.tables import bucket_begin, tables_of
-from tui.results.export.tidy_csv import guarded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 UNITS = ("_s", "_ns", "_bytes", "_bytes_per_s", "_per_s", "_utc")
 
 
-def read(source: Source, folder: Path) -> dict[str, pd.DataFrame]:
+def read(source: ExportSource, folder: Path) -> dict[str, pd.DataFrame]:
     import pandas as pd  # a second of CPU to load, which those who only collect tests need not pay
 
     return {path.stem: pd.read_csv(path) for path in export(source, "csv", str(folder))}
 
 
-def test_pandas_reads_the_figures_of_the_record(sweep: Source, tmp_path: Path) -> None:
+def test_pandas_reads_the_figures_of_the_record(sweep: ExportSource, tmp_path: Path) -> None:
     tables = read(sweep, tmp_path)
     assert set(tables) == {"summary", "hosts", "series", "histogram"}
     for row in tables["summary"].itertuples():
@@ -38,14 +38,14 @@ def test_pandas_reads_the_figures_of_the_record(sweep: Source, tmp_path: Path) -
         assert str(row.point_bs) == str(sweep.record.steps[row.step].point["bs"])
 
 
-def test_hosts_add_up_to_the_summary(plain: Source, tmp_path: Path) -> None:
+def test_hosts_add_up_to_the_summary(plain: ExportSource, tmp_path: Path) -> None:
     tables = read(plain, tmp_path)
     whole = tables["summary"].set_index("direction")["ios"]
     sums = tables["hosts"].groupby("direction")["ios"].sum()
     assert sums["mixed"] == sums["read"] + sums["write"] and (sums == whole[sums.index]).all()
 
 
-def test_seconds_of_hosts_add_up_to_those_of_all(plain: Source, tmp_path: Path) -> None:
+def test_seconds_of_hosts_add_up_to_those_of_all(plain: ExportSource, tmp_path: Path) -> None:
     import pandas as pd
 
     series = read(plain, tmp_path)["series"]
@@ -57,7 +57,7 @@ def test_seconds_of_hosts_add_up_to_those_of_all(plain: Source, tmp_path: Path) 
     assert (pd.to_datetime(series["utc"]) >= pd.Timestamp(plain.record.created_utc)).all()
 
 
-def test_buckets_follow_each_other_and_hold_every_io(plain: Source, tmp_path: Path) -> None:
+def test_buckets_follow_each_other_and_hold_every_io(plain: ExportSource, tmp_path: Path) -> None:
     tables = read(plain, tmp_path)
     for (_, _, direction), rows in tables["histogram"][tables["histogram"].scope == "all"].groupby(
         ["step", "latency", "direction"]
@@ -75,27 +75,27 @@ def test_a_bucket_begins_where_its_values_do(index: int) -> None:
     assert index == 0 or value_to_index(bucket_begin(index) - 1) == index - 1
 
 
-def test_a_percentile_beyond_our_own_has_a_column(plain: Source, tmp_path: Path) -> None:
+def test_a_percentile_beyond_our_own_has_a_column(plain: ExportSource, tmp_path: Path) -> None:
     record = RunRecord.model_validate(plain.record.model_dump(by_alias=True))
     clat = record.steps[0].results.aggregate["read"].clat
     assert clat is not None
     clat.percentiles_ns["99.999"] = 77
-    summary = read(Source(record, plain.run_dir), tmp_path)["summary"].set_index("direction")
+    summary = read(ExportSource(record, plain.run_dir), tmp_path)["summary"].set_index("direction")
     assert summary.loc["read", "clat_p99_999_ns"] == 77
     assert list(summary.columns).index("clat_p99_99_ns") + 1 == list(summary.columns).index("clat_p99_999_ns")
 
 
-def test_every_number_with_a_unit_says_it_in_its_column(plain: Source) -> None:
+def test_every_number_with_a_unit_says_it_in_its_column(plain: ExportSource) -> None:
     counts = re.compile("ios|bytes|count|cumulative|hosts|in_flight|step|repetition|iops.*|.*_n")
     for table in tables_of(plain.record):
         for column in table.columns:
             assert column.kind in ("text", "bool") or f"_{column.name}".endswith(UNITS) or counts.fullmatch(column.name)
 
 
-def test_no_text_is_a_formula(plain: Source, tmp_path: Path) -> None:
+def test_no_text_is_a_formula(plain: ExportSource, tmp_path: Path) -> None:
     record = RunRecord.model_validate(plain.record.model_dump(by_alias=True))
     record.target, record.steps[0].name = "=HYPERLINK(1)", '@SUM(1), "x"\nnext'
-    (path, *_) = export(Source(record, plain.run_dir), "csv", str(tmp_path))
+    (path, *_) = export(ExportSource(record, plain.run_dir), "csv", str(tmp_path))
     with path.open(newline="") as file:
         row = next(csv.DictReader(file))
     assert (row["target"], row["step_name"]) == ("'=HYPERLINK(1)", '\'@SUM(1), "x"\nnext')
@@ -105,7 +105,7 @@ def test_numbers_below_zero_are_no_formulas() -> None:
     assert (guarded(-1.5), guarded("-1.5"), guarded("+x"), guarded("a=b")) == (-1.5, "'-1.5", "'+x", "a=b")
 
 
-def test_operations_of_mdtest_are_a_table(metadata: Source, tmp_path: Path) -> None:
+def test_operations_of_mdtest_are_a_table(metadata: ExportSource, tmp_path: Path) -> None:
     found = read(metadata, tmp_path)["operations"]
     assert metadata.record.steps[0].metadata is not None
     create = metadata.record.steps[0].metadata.operations["create"]
@@ -114,7 +114,7 @@ def test_operations_of_mdtest_are_a_table(metadata: Source, tmp_path: Path) -> N
     assert rows[rows.iteration.notna()]["ops_per_s"].tolist() == create.iterations
 
 
-def test_the_summary_has_what_mdtest_measured(metadata: Source, tmp_path: Path) -> None:
+def test_the_summary_has_what_mdtest_measured(metadata: ExportSource, tmp_path: Path) -> None:
     found = read(metadata, tmp_path)["summary"].set_index("direction")
     assert metadata.record.steps[0].metadata is not None
     known = metadata.record.steps[0].metadata.operations
@@ -126,16 +126,16 @@ def test_the_summary_has_what_mdtest_measured(metadata: Source, tmp_path: Path) 
     assert set(found.hosts) == {2} and "iops" not in found.columns
 
 
-def test_a_suite_with_both_has_the_columns_of_both(metadata: Source, plain: Source, tmp_path: Path) -> None:
+def test_a_suite_with_both_has_the_columns_of_both(metadata: ExportSource, plain: ExportSource, tmp_path: Path) -> None:
     record = RunRecord.model_validate(plain.record.model_dump(by_alias=True))
     record.steps.append(metadata.record.steps[0])
-    found = read(Source(record, plain.run_dir), tmp_path)["summary"].set_index("direction")
+    found = read(ExportSource(record, plain.run_dir), tmp_path)["summary"].set_index("direction")
     assert found.loc["write"].notna()[["iops", "ops_per_s"]].tolist() == [True, False]
     assert found.loc["create"].notna()[["iops", "ops_per_s"]].tolist() == [False, True]
 
 
 def test_the_verb_prints_the_paths_that_it_wrote(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], home: Path, plain: Source
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], home: Path, plain: ExportSource
 ) -> None:
     assert main(["export", str(plain.run_dir), "csv", "-o", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out.split()
@@ -143,7 +143,7 @@ def test_the_verb_prints_the_paths_that_it_wrote(
 
 
 def test_several_files_go_to_no_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], home: Path, plain: Source
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], home: Path, plain: ExportSource
 ) -> None:
     (tmp_path / "taken").write_text("mine")
     assert main(["export", str(plain.run_dir), "csv", "-o", str(tmp_path / "taken")]) == 2
@@ -168,7 +168,7 @@ def test_what_is_wrong_is_one_line(
 
 
 def test_a_directory_that_cannot_be_written_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], home: Path, plain: Source
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], home: Path, plain: ExportSource
 ) -> None:
     (tmp_path / "file").touch()
     assert main(["export", str(plain.run_dir), "fio-json", "-o", str(tmp_path / "file" / "x.json")]) == 1
@@ -176,7 +176,7 @@ def test_a_directory_that_cannot_be_written_is_named(
 
 
 def test_no_directory_is_made_for_the_home_of_nobody(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], home: Path, plain: Source, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], home: Path, plain: ExportSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tui.cli.main import main
-from tui.model.exporter import Source, installed
+from tui.export.save import export, source_of
+from tui.model.exporter import ExportSource, installed
 from tui.model.problem import UsageError
-from tui.results.export.save import export, source_of
 
 DATA = Path(__file__).parents[1] / "data"
 RUNS = ("plain", "sweep", "aborted", "recovered", "mdtest")
@@ -18,7 +18,7 @@ OF_FIO = {"fio-json", "fio-client-json", "fio-logs"}
 BY_SECOND = {"fio-logs", "openmetrics-series"}
 
 
-def refused(source: Source, folder: Path) -> set[str]:
+def refused(source: ExportSource, folder: Path) -> set[str]:
     """Write a run in every format and return those that have no place for it."""
     found = set()
     for name in installed():

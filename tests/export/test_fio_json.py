@@ -12,37 +12,37 @@ import pytest
 
 from tests.export.readers import cbt_details
 from tui.cli.main import main
-from tui.model.exporter import Source
+from tui.export.save import export, source_of
+from tui.model.exporter import ExportSource
 from tui.model.problem import UsageError
 from tui.model.record import RunRecord
-from tui.results.export.save import export, source_of
 from tui.workloads.fio.outputs import import_output
 
 DATA = Path(__file__).parents[1] / "data"
 CLAT2CSV = "/usr/bin/fio_jsonplus_clat2csv"
 
 
-def document(source: Source, name: str, folder: Path) -> Any:
+def document(source: ExportSource, name: str, folder: Path) -> Any:
     (path,) = export(source, name, f"{folder}/")
     return json.loads(path.read_text())
 
 
 @pytest.fixture
-def jobs(plain: Source, tmp_path: Path) -> Any:
+def jobs(plain: ExportSource, tmp_path: Path) -> Any:
     return document(plain, "fio-json", tmp_path)
 
 
 @pytest.fixture
-def clients(plain: Source, tmp_path: Path) -> Any:
+def clients(plain: ExportSource, tmp_path: Path) -> Any:
     return document(plain, "fio-client-json", tmp_path)
 
 
-def test_a_file_is_named_after_what_fio_plot_looks_for(plain: Source, tmp_path: Path) -> None:
+def test_a_file_is_named_after_what_fio_plot_looks_for(plain: ExportSource, tmp_path: Path) -> None:
     assert export(plain, "fio-json", f"{tmp_path}/") == [tmp_path / "randrw-1-1.json"]
 
 
 def test_full_load_of_a_search_and_a_point_that_was_measured_twice_have_places_of_their_own(
-    sweep: Source, tmp_path: Path
+    sweep: ExportSource, tmp_path: Path
 ) -> None:
     record = RunRecord.model_validate(sweep.record.model_dump(by_alias=True))
     first, second = record.steps
@@ -51,13 +51,13 @@ def test_full_load_of_a_search_and_a_point_that_was_measured_twice_have_places_o
         step.model_copy(update={"point": point, "index": place}) for place, (step, point) in enumerate(points)
     ]
     record.profile.job_files = []
-    paths = export(Source(record, sweep.run_dir), "fio-json", f"{tmp_path}/")
+    paths = export(ExportSource(record, sweep.run_dir), "fio-json", f"{tmp_path}/")
     folders = [str(path.parent.relative_to(tmp_path)) for path in paths]
     assert folders == [".", "rate-7457", "rate-9587", "rate-9587/step-3"]
     assert [json.loads(path.read_text())["benchtui"]["step"] for path in paths] == [0, 1, 2, 3]
 
 
-def test_all_hosts_are_one_group_with_the_figures_of_the_record(plain: Source, jobs: Any) -> None:
+def test_all_hosts_are_one_group_with_the_figures_of_the_record(plain: ExportSource, jobs: Any) -> None:
     (job,) = jobs["jobs"]
     read = plain.record.steps[0].results.aggregate["read"]
     assert read.clat is not None
@@ -94,7 +94,7 @@ def test_shares_of_latency_are_those_of_all_ios(jobs: Any) -> None:
     assert job["latency_us"]["20"] + job["latency_us"]["50"] + job["latency_us"]["100"] > 50
 
 
-def test_our_own_reader_of_fio_takes_it_back_whole(plain: Source, clients: Any) -> None:
+def test_our_own_reader_of_fio_takes_it_back_whole(plain: ExportSource, clients: Any) -> None:
     back = {each.host: each.result.dirs for each in import_output(json.dumps(clients, indent=1), "x.json")}
     for host, dirs in plain.record.steps[0].results.per_host.items():
         for name in ("read", "write"):
@@ -103,7 +103,7 @@ def test_our_own_reader_of_fio_takes_it_back_whole(plain: Source, clients: Any) 
             assert (latency.n, latency.max_ns, latency.percentiles_ns) == (kept.n, kept.max_ns, kept.percentiles_ns)
 
 
-def test_a_reader_like_cbts_finds_what_it_adds_up(plain: Source, jobs: Any) -> None:
+def test_a_reader_like_cbts_finds_what_it_adds_up(plain: ExportSource, jobs: Any) -> None:
     found = cbt_details(jobs)
     parts = [plain.record.steps[0].results.aggregate[name] for name in ("read", "write")]
     assert found["operation"] == "70_30_randrw"
@@ -115,7 +115,7 @@ def test_a_reader_like_cbts_finds_what_it_adds_up(plain: Source, jobs: Any) -> N
 
 
 @pytest.mark.skipif(not Path(CLAT2CSV).exists(), reason="this fio brings no fio_jsonplus_clat2csv")
-def test_fios_own_script_makes_a_table_of_it_and_finds_it_valid(plain: Source, tmp_path: Path) -> None:
+def test_fios_own_script_makes_a_table_of_it_and_finds_it_valid(plain: ExportSource, tmp_path: Path) -> None:
     (path,) = export(plain, "fio-json", f"{tmp_path}/")
     for arguments in ([], ["--validate"]):
         command = [sys.executable, CLAT2CSV, path.name, "out.csv", *arguments]
@@ -135,12 +135,12 @@ def test_fios_own_script_makes_a_table_of_it_and_finds_it_valid(plain: Source, t
         ("fio-client-json", "-l -d 1 -n 1 --include-hosts h1 h2 'All clients'"),
     ],
 )
-def test_fio_plot_draws_it(plain: Source, tmp_path: Path, fio_plot: Any, name: str, arguments: str) -> None:
+def test_fio_plot_draws_it(plain: ExportSource, tmp_path: Path, fio_plot: Any, name: str, arguments: str) -> None:
     export(plain, name, f"{tmp_path}/in/")
     assert fio_plot(f"-i in -r randrw -f read {arguments}").startswith(b"\x89PNG")
 
 
-def test_fio_plot_compares_the_points_of_a_sweep(sweep: Source, tmp_path: Path, fio_plot: Any) -> None:
+def test_fio_plot_compares_the_points_of_a_sweep(sweep: ExportSource, tmp_path: Path, fio_plot: Any) -> None:
     paths = export(sweep, "fio-json", str(tmp_path / "in"))
     assert paths == [tmp_path / f"in/bs-{size}/randread-1-1.json" for size in (4096, 8192)]
     assert fio_plot("-i in/bs-4096 in/bs-8192 -r randread -C -d 1 -n 1").startswith(b"\x89PNG")
@@ -155,7 +155,7 @@ def test_output_that_was_imported_says_that_options_are_derived(home: Path, tmp_
     assert found["jobs"][0]["job options"].keys() >= {"rw", "bs", "iodepth", "numjobs"}
 
 
-def test_a_run_of_mdtest_has_no_place_in_it(metadata: Source, tmp_path: Path) -> None:
+def test_a_run_of_mdtest_has_no_place_in_it(metadata: ExportSource, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="this run measured mdtest"):
         export(metadata, "fio-json", str(tmp_path))
 

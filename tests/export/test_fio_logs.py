@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tui.model.exporter import Source
-from tui.results.export.save import export
+from tui.export.save import export
+from tui.model.exporter import ExportSource
 
 GNUPLOT = "/usr/bin/fio2gnuplot"
 PLOTS = "/usr/bin/fio_generate_plots"
@@ -21,13 +21,13 @@ PLOTTED = re.compile(r"'([^']+)' using \(\$1/1000\):\(\$2/(\d+)\)")
 STEM = "randrw-iodepth-1-numjobs-1"
 
 
-def test_there_is_a_log_of_all_hosts_and_of_each(plain: Source, tmp_path: Path) -> None:
+def test_there_is_a_log_of_all_hosts_and_of_each(plain: ExportSource, tmp_path: Path) -> None:
     names = {str(path.relative_to(tmp_path)) for path in export(plain, "fio-logs", str(tmp_path))}
     everyone = {f"{STEM}_{kind}.1.log" for kind in ("bw", "iops", "clat")}
     assert names == everyone | {f"hosts/{name}.{host}" for name in everyone for host in ("h1", "h2")}
 
 
-def test_a_line_is_what_the_record_has_of_a_second(plain: Source, tmp_path: Path) -> None:
+def test_a_line_is_what_the_record_has_of_a_second(plain: ExportSource, tmp_path: Path) -> None:
     export(plain, "fio-logs", str(tmp_path))
     series = plain.record.steps[0].series
     assert series is not None
@@ -40,14 +40,14 @@ def test_a_line_is_what_the_record_has_of_a_second(plain: Source, tmp_path: Path
 
 
 @pytest.mark.parametrize("folder", [".", "hosts"])
-def test_fio_plot_draws_them(plain: Source, tmp_path: Path, fio_plot: Any, folder: str) -> None:
+def test_fio_plot_draws_them(plain: ExportSource, tmp_path: Path, fio_plot: Any, folder: str) -> None:
     export(plain, "fio-logs", str(tmp_path / "in"))
     found = fio_plot(f"-i in/{folder} -g -r randrw -f read write -t bw iops clat -d 1 -n 1")
     assert found.startswith(b"\x89PNG")
 
 
 @pytest.mark.skipif(not Path(GNUPLOT).exists(), reason="this fio brings no fio2gnuplot")
-def test_fios_own_script_adds_them_up(plain: Source, tmp_path: Path) -> None:
+def test_fios_own_script_adds_them_up(plain: ExportSource, tmp_path: Path) -> None:
     export(plain, "fio-logs", str(tmp_path))
     command = [sys.executable, GNUPLOT, "-i", "-d", "out", "-o", "sums"]
     subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
@@ -58,7 +58,7 @@ def test_fios_own_script_adds_them_up(plain: Source, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path(PLOTS).exists(), reason="this fio brings no fio_generate_plots")
-def test_fios_own_plots_take_the_logs_and_their_columns(plain: Source, tmp_path: Path) -> None:
+def test_fios_own_plots_take_the_logs_and_their_columns(plain: ExportSource, tmp_path: Path) -> None:
     """What it tells gnuplot is looked at, which need not be here. It ends at the first kind that has no log."""
     written = export(plain, "fio-logs", str(tmp_path / "in"))
     logs = {path.name for path in written if path.parent == tmp_path / "in"}
@@ -91,7 +91,9 @@ def fiologparser(tmp_path: Path) -> Path:
     pytest.skip("this fio brings no fiologparser.py")
 
 
-def test_fios_own_parser_adds_the_hosts_up_to_the_log_of_all(sweep: Source, tmp_path: Path, fiologparser: Path) -> None:
+def test_fios_own_parser_adds_the_hosts_up_to_the_log_of_all(
+    sweep: ExportSource, tmp_path: Path, fiologparser: Path
+) -> None:
     written = export(sweep, "fio-logs", str(tmp_path / "in"))
     (whole, *_) = (path for path in written if path.name.endswith("_iops.1.log"))
     hosts = sorted((whole.parent / "hosts").glob(f"{whole.name}.*"))

@@ -19,10 +19,10 @@ import pytest
 from line_protocol_parser import parse_line
 
 from tests.patience import PATIENCE_S, wait_until
-from tui.model.exporter import Source, load
-from tui.model.utc import parse_utc
-from tui.results.export.save import export
-from tui.results.export.stream import follow
+from tui.export.save import export
+from tui.export.stream import follow
+from tui.model.exporter import ExportSource, load
+from tui.model.plain_data import parse_utc
 
 DASHBOARD = Path(__file__).parents[2] / "docs" / "grafana" / "benchtui.json"
 METRIC = re.compile(r"\b(benchtui_\w+)\{([^}]*)\}")
@@ -43,7 +43,7 @@ def expressions(dashboard: Any) -> dict[str, str]:
     return found
 
 
-def exported(source: Source) -> dict[str, set[str]]:
+def exported(source: ExportSource) -> dict[str, set[str]]:
     """Every metric that line protocol and OpenMetrics make, with the names of its labels."""
     found: dict[str, set[str]] = {}
     (lines,) = load("influx").files(source)
@@ -58,7 +58,7 @@ def exported(source: Source) -> dict[str, set[str]]:
     return found
 
 
-def test_every_panel_asks_for_what_is_exported(dashboard: Any, plain: Source) -> None:
+def test_every_panel_asks_for_what_is_exported(dashboard: Any, plain: ExportSource) -> None:
     known = exported(plain)
     asked = [match for text in expressions(dashboard).values() for match in METRIC.findall(text)]
     assert len(asked) >= 10
@@ -67,7 +67,7 @@ def test_every_panel_asks_for_what_is_exported(dashboard: Any, plain: Source) ->
         assert set(re.findall(r'(\w+)=~?"', selector)) <= known[metric], f"labels of {metric}"
 
 
-def test_every_variable_is_a_label_and_is_used(dashboard: Any, plain: Source) -> None:
+def test_every_variable_is_a_label_and_is_used(dashboard: Any, plain: ExportSource) -> None:
     queries = {each["name"]: each["query"] for each in dashboard["templating"]["list"] if each["type"] == "query"}
     labels = {name: re.fullmatch(r"label_values\((\w+).*, (\w+)\)", query["query"]) for name, query in queries.items()}
     for name, match in labels.items():
@@ -123,7 +123,7 @@ def asked(url: str, **parameters: object) -> Any:
         return json.loads(answer.read())
 
 
-def silent_panels(url: str, dashboard: Any, source: Source) -> list[str]:
+def silent_panels(url: str, dashboard: Any, source: ExportSource) -> list[str]:
     """The panels that a database has nothing for, over the time of the run."""
     begun = parse_utc(source.record.created_utc or "")
     assert begun is not None
@@ -136,7 +136,7 @@ def silent_panels(url: str, dashboard: Any, source: Source) -> list[str]:
 
 
 @pytest.mark.slow
-def test_victoria_metrics_answers_every_panel(plain: Source, dashboard: Any, tmp_path: Path) -> None:
+def test_victoria_metrics_answers_every_panel(plain: ExportSource, dashboard: Any, tmp_path: Path) -> None:
     binary = program("victoria-metrics", "victoria-metrics", tmp_path)
     url = f"http://127.0.0.1:{free_port()}"
     address = f"-httpListenAddr={url.removeprefix('http://')}"
@@ -148,7 +148,9 @@ def test_victoria_metrics_answers_every_panel(plain: Source, dashboard: Any, tmp
 
 
 @pytest.mark.slow
-def test_prometheus_takes_every_second_and_answers_its_panels(plain: Source, dashboard: Any, tmp_path: Path) -> None:
+def test_prometheus_takes_every_second_and_answers_its_panels(
+    plain: ExportSource, dashboard: Any, tmp_path: Path
+) -> None:
     binary = program("prometheus", "prometheus", tmp_path)
     (path,) = export(plain, "openmetrics-series", str(tmp_path / "run.om"))
     data = tmp_path / "data"
@@ -171,7 +173,7 @@ def test_prometheus_takes_every_second_and_answers_its_panels(plain: Source, das
 
 
 @pytest.mark.slow
-def test_influxdb_takes_every_line(plain: Source, tmp_path: Path) -> None:
+def test_influxdb_takes_every_line(plain: ExportSource, tmp_path: Path) -> None:
     binary = program("influxd", "influxdb", tmp_path)
     port, rpc = free_port(), free_port()
     settings = {

@@ -14,28 +14,26 @@ from line_protocol_parser import parse_line
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as text_of_collectors
 
-from tui.model.exporter import Source, load
+from tui.export.time_series import Family, SeriesPoint, line_of
+from tui.library.build import build_record
+from tui.model.exporter import ExportSource, load
+from tui.model.plain_data import parse_utc
 from tui.model.problem import UsageError
 from tui.model.record import Finding, RunRecord
-from tui.model.utc import parse_utc
-from tui.results.export.line_protocol import line_of
-from tui.results.export.open_metrics import Family
-from tui.results.export.points import Point
-from tui.results.store.build import build_record
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
 
 
-def text_of(source: Source, name: str) -> str:
+def text_of(source: ExportSource, name: str) -> str:
     (file,) = load(name).files(source)
     return b"".join(file.parts).decode()
 
 
-def points(source: Source) -> list[Any]:
+def points(source: ExportSource) -> list[Any]:
     return [parse_line(line) for line in text_of(source, "influx").splitlines()]
 
 
-def families(source: Source, name: str) -> dict[str, Any]:
+def families(source: ExportSource, name: str) -> dict[str, Any]:
     return {family.name: family for family in parsed(text_of(source, name))}
 
 
@@ -46,7 +44,7 @@ def parsed(text: str) -> list[Any]:
 # -- line protocol
 
 
-def test_every_second_is_a_point_at_its_time(plain: Source) -> None:
+def test_every_second_is_a_point_at_its_time(plain: ExportSource) -> None:
     series = plain.record.steps[0].series
     begun = parse_utc(plain.record.created_utc or "")
     assert series is not None and begun is not None
@@ -58,7 +56,7 @@ def test_every_second_is_a_point_at_its_time(plain: Source) -> None:
     assert found[0]["time"] / 1e9 == pytest.approx(begun.timestamp() + series.start_s + first, abs=0.001)
 
 
-def test_what_came_out_is_a_point_with_percentiles_in_seconds(plain: Source) -> None:
+def test_what_came_out_is_a_point_with_percentiles_in_seconds(plain: ExportSource) -> None:
     read = plain.record.steps[0].results.aggregate["read"]
     assert read.clat is not None
     tags = {"scope": "all", "direction": "read", "profile": "demo/quick"}
@@ -67,7 +65,7 @@ def test_what_came_out_is_a_point_with_percentiles_in_seconds(plain: Source) -> 
     assert (found["fields"]["iops"], found["fields"]["ios"]) == (read.iops, read.ios)
 
 
-def test_operations_of_mdtest_are_points(metadata: Source) -> None:
+def test_operations_of_mdtest_are_points(metadata: ExportSource) -> None:
     found = {point["tags"]["operation"]: point["fields"]["operations_per_second"] for point in points(metadata)}
     assert metadata.record.steps[0].metadata is not None
     assert found == {name: each.mean for name, each in metadata.record.steps[0].metadata.operations.items()}
@@ -75,7 +73,7 @@ def test_operations_of_mdtest_are_points(metadata: Source) -> None:
 
 @given(TEXTS, TEXTS, st.integers(-(10**9), 10**9).map(lambda value: value / 1000))
 def test_a_line_is_one_line_and_gives_back_its_tags(name: str, value: str, number: float) -> None:
-    line = line_of(Point("benchtui", {"step": f"a{name}z", "host": f"a{value}z"}, {"iops": number}, 5))
+    line = line_of(SeriesPoint("benchtui", {"step": f"a{name}z", "host": f"a{value}z"}, {"iops": number}, 5))
     assert line.endswith(" 5\n") and "\n" not in line[:-1]
     kept = parse_line(line)
     flat = [text.replace("\n", " ").replace("\r", " ") for text in (name, value)]
@@ -87,7 +85,7 @@ def test_a_line_is_one_line_and_gives_back_its_tags(name: str, value: str, numbe
 # -- OpenMetrics
 
 
-def test_prometheus_parses_what_came_out(plain: Source) -> None:
+def test_prometheus_parses_what_came_out(plain: ExportSource) -> None:
     found = families(plain, "openmetrics")
     read = plain.record.steps[0].results.aggregate["read"]
     assert read.clat is not None
@@ -111,7 +109,7 @@ def test_collectors_of_files_take_the_same_text(run: str, request: pytest.Fixtur
     assert samples == [sample for family in parsed(text) for sample in family.samples]
 
 
-def test_what_a_collector_of_files_reads_has_no_times(sweep: Source) -> None:
+def test_what_a_collector_of_files_reads_has_no_times(sweep: ExportSource) -> None:
     samples = [sample for family in families(sweep, "openmetrics").values() for sample in family.samples]
     assert samples and all(sample.timestamp is None for sample in samples)
     assert {sample.labels["step"] for sample in samples if "step" in sample.labels} == {
@@ -119,7 +117,7 @@ def test_what_a_collector_of_files_reads_has_no_times(sweep: Source) -> None:
     }
 
 
-def test_seconds_have_their_times_in_order(sweep: Source) -> None:
+def test_seconds_have_their_times_in_order(sweep: ExportSource) -> None:
     found = families(sweep, "openmetrics-series")
     assert set(found) == {
         f"benchtui_{name}" for name in ("iops", "bytes_per_second", "latency_mean_seconds", "latency_p99_seconds")
@@ -133,12 +131,12 @@ def test_seconds_have_their_times_in_order(sweep: Source) -> None:
     assert len(found["benchtui_iops"].samples) == known > 0
 
 
-def test_operations_of_mdtest_are_a_metric(metadata: Source) -> None:
+def test_operations_of_mdtest_are_a_metric(metadata: ExportSource) -> None:
     samples = families(metadata, "openmetrics")["benchtui_result_operations_per_second"].samples
     assert {sample.labels["operation"] for sample in samples} >= {"create", "stat", "remove"}
 
 
-def test_a_run_without_seconds_says_so(metadata: Source) -> None:
+def test_a_run_without_seconds_says_so(metadata: ExportSource) -> None:
     with pytest.raises(UsageError, match="second by second"):
         text_of(metadata, "openmetrics-series")
 
@@ -153,38 +151,38 @@ def test_any_text_is_a_label(text: str) -> None:
 # -- JUnit
 
 
-def test_checks_are_cases(plain: Source) -> None:
+def test_checks_are_cases(plain: ExportSource) -> None:
     record = build_record(plain.run_dir)  # the old record did not say which checks were made
     assert record.checks
     record.findings = [Finding(id=record.checks[0], severity="error", message="it lies")]
     record.checks_not_made = {"V99": "nobody looked"}
-    (suite,) = JUnitXml.fromstring(text_of(Source(record, plain.run_dir), "junit").encode())
+    (suite,) = JUnitXml.fromstring(text_of(ExportSource(record, plain.run_dir), "junit").encode())
     assert (suite.tests, suite.failures, suite.skipped) == (len(record.checks) + 2, 1, 1)
     assert suite.name == "demo/quick"
 
 
-def test_the_profiles_thresholds_are_cases_of_the_run(plain: Source) -> None:
+def test_the_profiles_thresholds_are_cases_of_the_run(plain: ExportSource) -> None:
     record = plain.record.model_copy(update={"criteria": ["read.p99 > 1ns", "read.p99 > 100s", "iops < -5%"]})
-    (suite,) = JUnitXml.fromstring(text_of(Source(record, plain.run_dir), "junit").encode())
+    (suite,) = JUnitXml.fromstring(text_of(ExportSource(record, plain.run_dir), "junit").encode())
     cases = [case for case in suite if case.classname == "thresholds"]
     found = {case.name: [type(each).__name__ for each in case.result] for case in cases}
     assert found == {"read.p99 > 1ns": ["Failure"], "read.p99 > 100s": []}
 
 
-def test_a_run_that_was_cut_off_fails(metadata: Source) -> None:
+def test_a_run_that_was_cut_off_fails(metadata: ExportSource) -> None:
     record = RunRecord.model_validate(metadata.record.model_dump(by_alias=True))
     record.state, record.reason = "partial", "h2: no result"
-    (suite,) = JUnitXml.fromstring(text_of(Source(record, metadata.run_dir), "junit").encode())
+    (suite,) = JUnitXml.fromstring(text_of(ExportSource(record, metadata.run_dir), "junit").encode())
     assert next(iter(suite)).result[0].message == "h2: no result"
 
 
 # -- extras
 
 
-def test_parquet_has_the_types_of_the_tables(plain: Source, tmp_path: Path) -> None:
+def test_parquet_has_the_types_of_the_tables(plain: ExportSource, tmp_path: Path) -> None:
     from pyarrow import parquet
 
-    from tui.results.export.save import export
+    from tui.export.save import export
 
     paths = {path.stem: path for path in export(plain, "parquet", str(tmp_path))}
     assert set(paths) == {"summary", "hosts", "series", "histogram"}
@@ -201,7 +199,7 @@ def test_parquet_has_the_types_of_the_tables(plain: Source, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("name", "library"), [("xlsx", "xlsxwriter"), ("parquet", "pyarrow")])
 def test_an_extra_that_is_not_installed_is_named(
-    name: str, library: str, plain: Source, monkeypatch: pytest.MonkeyPatch
+    name: str, library: str, plain: ExportSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, library, None)
     with pytest.raises(UsageError, match=rf"pip install 'benchtui\[{name}\]'"):

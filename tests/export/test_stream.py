@@ -18,17 +18,17 @@ from tests.export.endpoint import Endpoint
 from tests.lab.sshd import refusing_port
 from tests.patience import PATIENCE_S
 from tui.cli.main import main
-from tui.model.exporter import Second, Source
+from tui.export import stream
+from tui.export.live import Follower, moments
+from tui.export.stream import follow, streamed
+from tui.model.exporter import ExportSecond, ExportSource
 from tui.model.problem import UsageError
-from tui.results.export import sinks
-from tui.results.export.live import Follower, moments
-from tui.results.export.stream import follow, streamed
 
 RUNS = Path(__file__).parents[1] / "data" / "runs"
 
 
-def seconds_of(run: str) -> list[Second]:
-    return [moment for moment in moments(RUNS / run) if isinstance(moment, Second)]
+def seconds_of(run: str) -> list[ExportSecond]:
+    return [moment for moment in moments(RUNS / run) if isinstance(moment, ExportSecond)]
 
 
 # -- the fold
@@ -36,7 +36,7 @@ def seconds_of(run: str) -> list[Second]:
 
 @pytest.mark.parametrize("run", ["plain", "sweep"])
 def test_seconds_are_those_of_the_record(run: str, request: pytest.FixtureRequest) -> None:
-    source: Source = request.getfixturevalue(run)
+    source: ExportSource = request.getfixturevalue(run)
     known = {}
     for step in source.record.steps:
         for column in step.series.columns if step.series is not None else ():
@@ -60,7 +60,7 @@ def test_a_second_is_told_once_however_the_journal_grows(tmp_path: Path) -> None
     for place in range(0, len(data), 5000):
         with journal.open("ab") as file:
             file.write(data[place : place + 5000])
-        found += [moment for moment in follower.poll() if isinstance(moment, Second)]
+        found += [moment for moment in follower.poll() if isinstance(moment, ExportSecond)]
     keys = [(second.host, second.direction, second.t_s) for second in found]
     assert len(keys) == len(set(keys)) and follower.ended
     assert {(s.host, s.direction, s.t_s): s.iops for s in found if s.host} == {
@@ -72,36 +72,36 @@ def test_the_ramp_is_not_told() -> None:
     journal = Path(__file__).parents[1] / "data" / "journals" / "ramp"
     events = [json.loads(line) for line in (journal / "journal.jsonl").read_text().splitlines()]
     ramp_ended = max(event["t"] - 1 for event in events if event["type"] == "sample" and event.get("ramp"))
-    told = [moment.t_s for moment in moments(journal) if isinstance(moment, Second)]
+    told = [moment.t_s for moment in moments(journal) if isinstance(moment, ExportSecond)]
     assert told and min(told) >= ramp_ended - 1
 
 
 # -- where it goes
 
 
-def test_lines_are_pushed_and_at_the_end_what_came_out(endpoint: Endpoint, plain: Source) -> None:
+def test_lines_are_pushed_and_at_the_end_what_came_out(endpoint: Endpoint, plain: ExportSource) -> None:
     assert follow(plain.run_dir, "influx", endpoint.url, print)
     assert len([point for point in endpoint.points if point["measurement"] == "benchtui"]) == len(seconds_of("plain"))
     assert any(point["measurement"] == "benchtui_result" for point in endpoint.points)
 
 
 def test_an_address_that_is_down_is_tried_again_and_said_once(
-    endpoint: Endpoint, plain: Source, monkeypatch: pytest.MonkeyPatch
+    endpoint: Endpoint, plain: ExportSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sinks, "AGAIN_S", 0.01)
+    monkeypatch.setattr(stream, "AGAIN_S", 0.01)
     endpoint.answers = [503, 503, 503]
     said: list[str] = []
     patience = iter([True, True, True, False])
-    sink = sinks.HttpSink(endpoint.url, said.append, lambda: next(patience))
+    sink = stream.HttpSink(endpoint.url, said.append, lambda: next(patience))
     sink.write("a x=1 1\n")
     assert (endpoint.taken, len(said)) == (["a x=1 1\n"], 1)
     assert "503" in said[0] and "?" not in said[0]
 
 
 def test_an_address_that_stays_down_is_given_up_when_the_run_is_over(
-    plain: Source, monkeypatch: pytest.MonkeyPatch
+    plain: ExportSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sinks, "AGAIN_S", 0.01)
+    monkeypatch.setattr(stream, "AGAIN_S", 0.01)
     said: list[str] = []
     with refusing_port() as port:
         assert not follow(plain.run_dir, "influx", f"http://127.0.0.1:{port}/write", said.append)
@@ -109,9 +109,9 @@ def test_an_address_that_stays_down_is_given_up_when_the_run_is_over(
 
 
 def test_an_address_that_answers_something_else_than_http_is_named(
-    plain: Source, monkeypatch: pytest.MonkeyPatch
+    plain: ExportSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sinks, "AGAIN_S", 0.01)
+    monkeypatch.setattr(stream, "AGAIN_S", 0.01)
     said: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor(1) as pool:
         pool.submit(greet, listening, b"SSH-2.0-OpenSSH\r\n", 2)
@@ -131,7 +131,7 @@ def greet(listening: socket.socket, words: bytes, times: int) -> None:
                 pass
 
 
-def test_an_address_that_refuses_is_not_asked_again(endpoint: Endpoint, plain: Source) -> None:
+def test_an_address_that_refuses_is_not_asked_again(endpoint: Endpoint, plain: ExportSource) -> None:
     endpoint.answers = [401] * 5
     said: list[str] = []
     assert not follow(plain.run_dir, "influx", endpoint.url, said.append)
@@ -139,23 +139,25 @@ def test_an_address_that_refuses_is_not_asked_again(endpoint: Endpoint, plain: S
     assert len(endpoint.headers) == 1
 
 
-def test_a_token_comes_from_the_environment(endpoint: Endpoint, plain: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_comes_from_the_environment(
+    endpoint: Endpoint, plain: ExportSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("BENCHTUI_STREAM_AUTHORIZATION", "Token secret")
     assert follow(plain.run_dir, "influx", endpoint.url, print)
     assert {headers["Authorization"] for headers in endpoint.headers} == {"Token secret"}
 
 
 def test_a_name_and_password_in_an_address_are_not_said() -> None:
-    assert sinks.HttpSink("http://me:pw@db:8086/write?p=pw", print, bool).name == "http://db:8086/write"
+    assert stream.HttpSink("http://me:pw@db:8086/write?p=pw", print, bool).name == "http://db:8086/write"
 
 
 def test_much_is_sent_in_parts(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sinks, "MOST_BYTES", 20)
-    sinks.HttpSink(endpoint.url, print, bool).write("".join(f"a x={number} 1\n" for number in range(10)))
+    monkeypatch.setattr(stream, "MOST_BYTES", 20)
+    stream.HttpSink(endpoint.url, print, bool).write("".join(f"a x={number} 1\n" for number in range(10)))
     assert len(endpoint.taken) == 5 and len(endpoint.points) == 10
 
 
-def test_a_reader_of_stdout_that_goes_away_ends_the_stream_quietly(plain: Source, home: Path) -> None:
+def test_a_reader_of_stdout_that_goes_away_ends_the_stream_quietly(plain: ExportSource, home: Path) -> None:
     command = [sys.executable, "-m", "tui.cli.main", "export", str(plain.run_dir), "jsonl", "--stream"]
     read, write = os.pipe()
     os.close(read)
@@ -165,7 +167,7 @@ def test_a_reader_of_stdout_that_goes_away_ends_the_stream_quietly(plain: Source
     assert "its reader went away" in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_a_file_holds_json_lines(plain: Source, tmp_path: Path, home: Path) -> None:
+def test_a_file_holds_json_lines(plain: ExportSource, tmp_path: Path, home: Path) -> None:
     assert main(["export", str(plain.run_dir), "jsonl", "--stream", "-o", str(tmp_path / "out.jsonl")]) == 0
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [lines[0]["type"], lines[-1]["type"]] == ["run_started", "record"]
@@ -182,7 +184,7 @@ def test_a_look_at_a_target_leaves_it_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("mine")
     os.mkfifo(tmp_path / "pipe")
     for name in ("kept", "pipe", "new"):
-        sinks.check_target(str(tmp_path / name))
+        stream.check_target(str(tmp_path / name))
     assert (tmp_path / "kept").read_text() == "mine" and not (tmp_path / "new").exists()
 
 

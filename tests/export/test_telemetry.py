@@ -12,25 +12,25 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from tests.app.journal_maker import RunMaker, host_names
 from tui.cli.main import main
-from tui.model.exporter import Source, load
-from tui.results.export.save import export
-from tui.results.store.build import build_record
+from tui.export.save import export
+from tui.library.build import build_record
+from tui.model.exporter import ExportSource, load
 
 SEEN = {"cpu.busy": 61.5, "nic.eth0.rx": 1.25e9, "dev.nvme0n1.rlat": 0.25, "psi.io.some": None}
 STORAGE = {"cpu.busy": 12.0, "nic.ib0.rx": 2e9}
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
+def source(tmp_path_factory: pytest.TempPathFactory) -> ExportSource:
     """A client and a storage node that say what they do, for ten seconds."""
     run_dir = tmp_path_factory.mktemp("telemetry") / "20260101T000000Z-a"
     maker = RunMaker(run_dir, host_names(1)).begin()
     maker.look_at(maker.hosts[0], SEEN).look_at("store-1", STORAGE, server=True)
     maker.measure(10).finish()
-    return Source(build_record(run_dir), run_dir)
+    return ExportSource(build_record(run_dir), run_dir)
 
 
-def test_it_is_a_table_that_pandas_parquet_and_spreadsheets_read(source: Source, tmp_path: Path) -> None:
+def test_it_is_a_table_that_pandas_parquet_and_spreadsheets_read(source: ExportSource, tmp_path: Path) -> None:
     export(source, "csv", f"{tmp_path}/csv/")
     export(source, "parquet", f"{tmp_path}/parquet/")
     (book,) = export(source, "xlsx", str(tmp_path / "run.xlsx"))
@@ -47,7 +47,7 @@ def test_it_is_a_table_that_pandas_parquet_and_spreadsheets_read(source: Source,
     assert list(heading) == list(found.columns) and len(rows) == len(found) >= 20
 
 
-def test_databases_get_a_point_a_subject_in_base_units(source: Source) -> None:
+def test_databases_get_a_point_a_subject_in_base_units(source: ExportSource) -> None:
     (lines,), (metrics,) = (load(name).files(source) for name in ("influx", "openmetrics-series"))
     points = [parse_line(line) for line in b"".join(lines.parts).decode().splitlines()]
     disk = [each for each in points if each["tags"].get("subject") == "nvme0n1"]
@@ -63,7 +63,7 @@ def test_databases_get_a_point_a_subject_in_base_units(source: Source) -> None:
 
 @pytest.mark.parametrize("words", [["jsonl"], ["influx", "--stream"]])
 def test_events_are_not_redacted_but_refused(
-    source: Source, words: list[str], home: Path, capsys: pytest.CaptureFixture[str]
+    source: ExportSource, words: list[str], home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["export", str(source.run_dir), *words, "--redact"]) == 2
     assert "names in them" in capsys.readouterr().err

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from tui.model.exporter import Source
+from tui.export.save import export
+from tui.export.table_files import PRINTED
+from tui.export.tables import tables_of
+from tui.model.exporter import ExportSource
+from tui.model.plain_data import parse_utc
 from tui.model.record import RunRecord
-from tui.model.utc import parse_utc
-from tui.results.export.save import export
-from tui.results.export.spreadsheet import PRINTED
-from tui.results.export.tables import tables_of
 
 FORMULAS = ("=1+1", "+49", "-2", "@SUM(1)")
 
 
-def opened(source: Source, folder: Path) -> Any:
+def opened(source: ExportSource, folder: Path) -> Any:
     import openpyxl
 
     (path,) = export(source, "xlsx", str(folder / "run.xlsx"))
@@ -30,12 +30,12 @@ def rows_of(sheet: Any) -> list[dict[str, Any]]:
     return [{title.value: cell for title, cell in zip(heading, row, strict=True)} for row in rows]
 
 
-def changed(source: Source) -> RunRecord:
+def changed(source: ExportSource) -> RunRecord:
     return RunRecord.model_validate(source.record.model_dump(by_alias=True))
 
 
 @pytest.fixture(scope="module")
-def book(plain: Source, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def book(plain: ExportSource, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return opened(plain, tmp_path_factory.mktemp("book"))
 
 
@@ -44,22 +44,22 @@ def test_there_is_a_sheet_a_table(book: Any) -> None:
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_no_text_is_a_formula(text: str, plain: Source, tmp_path: Path) -> None:
+def test_no_text_is_a_formula(text: str, plain: ExportSource, tmp_path: Path) -> None:
     record = changed(plain)
     record.target = text
-    row = rows_of(opened(Source(record, plain.run_dir), tmp_path)["summary"])[0]
+    row = rows_of(opened(ExportSource(record, plain.run_dir), tmp_path)["summary"])[0]
     assert (row["target"].value, row["target"].data_type, row["target"].quotePrefix) == (text, "s", True)
 
 
 @pytest.mark.parametrize("text", ["007", "1e5", "2026-01-02", "10.1", "true", "5 µs"])
-def test_a_text_that_looks_like_something_else_stays_as_it_is(text: str, plain: Source, tmp_path: Path) -> None:
+def test_a_text_that_looks_like_something_else_stays_as_it_is(text: str, plain: ExportSource, tmp_path: Path) -> None:
     record = changed(plain)
     record.steps[0].name = text
-    cells = [row["step_name"] for row in rows_of(opened(Source(record, plain.run_dir), tmp_path)["summary"])]
+    cells = [row["step_name"] for row in rows_of(opened(ExportSource(record, plain.run_dir), tmp_path)["summary"])]
     assert {(cell.value, cell.data_type) for cell in cells} == {(text, "s")}
 
 
-def test_every_cell_has_the_type_of_its_column(plain: Source, book: Any) -> None:
+def test_every_cell_has_the_type_of_its_column(plain: ExportSource, book: Any) -> None:
     types = {"int": "n", "float": "n", "bool": "b", "text": "s", "time": "d"}
     for table in tables_of(plain.record):
         kinds = {column.name: types[column.kind] for column in table.columns}
@@ -68,7 +68,7 @@ def test_every_cell_has_the_type_of_its_column(plain: Source, book: Any) -> None
             assert found == {name: kinds[name] for name in found} and found
 
 
-def test_figures_and_times_are_those_of_the_record(plain: Source, book: Any) -> None:
+def test_figures_and_times_are_those_of_the_record(plain: ExportSource, book: Any) -> None:
     begun = parse_utc(plain.record.created_utc or "")
     assert begun is not None
     for row in rows_of(book["summary"]):
@@ -79,13 +79,13 @@ def test_figures_and_times_are_those_of_the_record(plain: Source, book: Any) -> 
         assert row["created_utc"].value == begun.replace(tzinfo=None)
 
 
-def test_large_counts_are_shown_digit_by_digit(plain: Source, tmp_path: Path) -> None:
+def test_large_counts_are_shown_digit_by_digit(plain: ExportSource, tmp_path: Path) -> None:
     """The usual format of cells shows 12 digits as a power of ten."""
     record = changed(plain)
     record.steps[0].results.aggregate["read"].bytes = 123_456_789_012_345
     (cell,) = (
         row["bytes"]
-        for row in rows_of(opened(Source(record, plain.run_dir), tmp_path)["summary"])
+        for row in rows_of(opened(ExportSource(record, plain.run_dir), tmp_path)["summary"])
         if row["direction"].value == "read"
     )
     assert (cell.value, cell.number_format) == (123_456_789_012_345, "#,##0")
@@ -130,13 +130,13 @@ def test_a_table_that_can_be_read_on_one_page_is_no_wider(book: Any) -> None:
     [((1, 16), [1, 16]), ((0.5, 2), [0.5, 2]), ((4096, "1m"), ["4096", "1m"]), ((True, False), ["True", "False"])],
 )
 def test_swept_numbers_are_numbers_unless_one_is_text(
-    swept: tuple[Any, Any], wanted: list[Any], sweep: Source, tmp_path: Path
+    swept: tuple[Any, Any], wanted: list[Any], sweep: ExportSource, tmp_path: Path
 ) -> None:
     record = changed(sweep)
     assert record.matrix is not None and len(record.steps) == 2
     for step, value in zip(record.steps, swept, strict=True):
         step.point = {"bs": value}
     found = dict.fromkeys(
-        row["point_bs"].value for row in rows_of(opened(Source(record, sweep.run_dir), tmp_path)["summary"])
+        row["point_bs"].value for row in rows_of(opened(ExportSource(record, sweep.run_dir), tmp_path)["summary"])
     )
     assert list(found) == wanted

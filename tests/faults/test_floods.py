@@ -14,7 +14,7 @@ from tests.lab.faults_run import LiveRun
 from tests.lab.flood import FLOODS, LAYS_OUT, MEASURES, with_flood
 from tests.lab.sshd import SSHD, SshdLab, set_env
 from tui.model.event import Message
-from tui.remote.budget import BURST
+from tui.remote.stream import BURST
 
 pytestmark = pytest.mark.e2e
 MOST_SPOOLED = 4 * sum(BURST.values())  # what is cut off is measured a moment later

@@ -14,7 +14,7 @@ from tests.lab.faults_check import Record, problem_codes, violations
 from tests.lab.faults_run import LiveRun
 from tests.lab.proxy import ProxiedLab
 from tests.patience import PATIENCE_S
-from tui.engine.process.control import request
+from tui.engine.control import request
 from tui.model.event import HostResult, RunResumed, StopRequested, TelemetrySample
 
 pytestmark = pytest.mark.e2e

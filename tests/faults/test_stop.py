@@ -11,9 +11,9 @@ from tests.faults.conftest import Begin
 from tests.lab.faults import frozen
 from tests.lab.faults_check import problem_codes, violations
 from tests.lab.proxy import ProxiedLab
-from tui.engine.process.control import request
+from tui.engine.control import request
+from tui.library.build import build_record
 from tui.model.event import PhaseStarted, RunEnded, StopRequested, encode
-from tui.results.store.build import build_record
 
 pytestmark = pytest.mark.e2e
 

@@ -11,10 +11,10 @@ from typing import Any
 from tests.lab.faults import marked
 from tests.lab.sshd import SshdLab
 from tests.patience import seen
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.process.launch import create_run
-from tui.engine.profiles.catalogue import Catalogue
-from tui.engine.running.run import open_run
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.launch import create_run
+from tui.engine.plan.plan import Choices, build_plan
+from tui.engine.run.run import open_run
 from tui.engine.session.context import RunContext
 from tui.remote.connections import Connections
 

@@ -11,7 +11,7 @@ from tests.lab.faults_run import LiveRun
 from tests.lab.faults_spool import Spooled, ios_of, last_object
 from tui.model.event import TaskEnded
 from tui.model.record import run_json_schema
-from tui.remote.budget import FLOODED
+from tui.remote.stream import FLOODED
 
 Record = dict[str, Any]
 

@@ -18,7 +18,7 @@ from tests.lab.faults import HostLoad, forget_on_hosts, kill, marked
 from tests.lab.faults_spool import SpoolWatch, read_journal
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
-from tui.journal.identity import lives
+from tui.journal.rundir import lives
 from tui.model.event import (
     AnyEvent,
     HostState,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tui.metrics.deviation import behind_text, share_text, spread_of, within_text
-from tui.metrics.heat import HeatBins, bucket_edge, column_percentiles, weights_of
+from tui.metrics.figures import behind_text, share_text, spread_of, within_text
 from tui.metrics.histogram import Histogram, index_to_value, value_to_index
+from tui.metrics.series import HeatBins, bucket_edge, column_percentiles, weights_of
 from tui.model.event import Buckets
 
 EVEN = {f"h{number}": 1000.0 + number for number in range(7)}

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.metrics.fact_groups import FactGroup, compare, hosts_text
+from tui.metrics.facts import FactGroup, compare, hosts_text
 from tui.model.hostfacts import Fact
 
 GIB = 1 << 30

@@ -15,7 +15,7 @@ from tui.metrics.histogram import (
     PERCENTILES,
     Bins,
     Histogram,
-    Packed,
+    PackedBuckets,
     combine,
     combine_directions,
     index_to_value,
@@ -24,7 +24,7 @@ from tui.metrics.histogram import (
 )
 from tui.model.event import Buckets, DirectionResult, LatencyResult
 from tui.workloads.fio.results import latency_result
-from tui.workloads.fio.snapshot import Latency, Snapshot
+from tui.workloads.fio.snapshot import Snapshot, StatusLatency
 
 latencies = st.lists(st.integers(min_value=1, max_value=2**34 - 1), min_size=1, max_size=200)
 sparse = st.dictionaries(st.integers(0, 2047), st.integers(1, 10**9), max_size=50)
@@ -32,7 +32,7 @@ sparse = st.dictionaries(st.integers(0, 2047), st.integers(1, 10**9), max_size=5
 JSON_PLUS = [name for name in names("stream", "size", "errors") if "json-" not in name and "stdin" not in name]
 
 
-def printed_latencies(snapshot: Snapshot) -> list[Latency]:
+def printed_latencies(snapshot: Snapshot) -> list[StatusLatency]:
     parts = [part for job in snapshot.jobs for part in (job.read, job.write, job.trim, job.mixed) if part]
     kinds = [kind for part in parts for kind in (part.slat, part.clat, part.lat) if kind]
     return [kind for kind in kinds if kind.bins and kind.percentile]
@@ -43,7 +43,7 @@ def bins(counts: dict[int, int]) -> Bins:
     return Bins({index_to_value(index): count for index, count in counts.items()})
 
 
-def recomputed(latency: Latency) -> dict[str, float]:
+def recomputed(latency: StatusLatency) -> dict[str, float]:
     wanted = [float(name) for name in latency.percentile or {}]
     mine = Histogram.from_bins(latency.bins or {}).percentiles(wanted)
     return {name: mine[label(float(name))] for name in latency.percentile or {}}
@@ -94,12 +94,12 @@ def test_packed_buckets_count_as_they_do_unpacked_whatever_was_asked_meanwhile(p
     packed, plain = Histogram(), Histogram()
     for part in parts:
         buckets = Histogram(part).buckets
-        packed.add(buckets, Packed(buckets))
+        packed.add(buckets, PackedBuckets(buckets))
         plain.add(buckets)
         assert packed.total == plain.total
     joint = Histogram()
     for part in parts:
-        joint.add(Buckets(), Packed(Histogram(part).buckets))
+        joint.add(Buckets(), PackedBuckets(Histogram(part).buckets))
     assert joint == packed == plain
     joint.take_back(plain)
     assert not joint

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.metrics.sparkline import Symbols, area, spark
+from tui.text.sparkline import Symbols, area, spark
 
 EMPTY: dict[Symbols, str] = {"braille": "⠀", "block": " ", "ascii": " "}
 values = st.lists(st.none() | st.floats(0, 1e9), max_size=300)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tui.engine.session.history import read_history
-from tui.journal.plan_file import load_plan
+from tui.journal.rundir import load_plan
 from tui.metrics.figures import over_hosts, value_of
-from tui.metrics.steady import Round, Window, is_steady, round_of, window_of, window_over
+from tui.metrics.steady import Round, SteadyWindow, is_steady, round_of, window_of, window_over
 from tui.model.plan import Headline, Precondition
 
 DATA = Path(__file__).parents[1] / "data"
@@ -26,7 +26,7 @@ def rounds(*values: float | None, hosts: tuple[str, ...] = ("h1", "h2")) -> list
     return [Round(value, hosts) for value in values]
 
 
-def known(window: Window | None) -> Window:
+def known(window: SteadyWindow | None) -> SteadyWindow:
     assert window is not None
     return window
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.profiles.catalogue import Catalogue
+from tui.engine.inputs.profiles import Catalogue
 from tui.model.problem import UsageError
 
 FOLDER = Path(__file__).with_name("broken")

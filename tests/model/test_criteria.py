@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tui.model.criteria import parse_criterion
-from tui.model.operations import OPERATIONS
+from tui.model.plain import OPERATIONS
 from tui.workloads.foreign import elbencho
 from tui.workloads.mdtest import output as mdtest
 

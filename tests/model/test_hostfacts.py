@@ -5,13 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tui.app.screens.live.text import FACTS_SHOWN, host_facts
+from tui.app.screens.live_text import FACTS_SHOWN, host_facts
 from tui.journal.state import RunState
 from tui.metrics.facts import fact_text
-from tui.model.event import HostFacts
-from tui.model.hostfacts import HOST_FACTS, fact_of
-from tui.model.hosttables import TABLES
-from tui.remote.probe import parse_probe
+from tui.model.event import HostFactsCollected
+from tui.model.hostfacts import HOST_FACTS, TABLES, fact_of
+from tui.remote.answers import parse_probe
 
 ANSWER = {
     "kernel": "Linux 6.1.0",
@@ -45,7 +44,7 @@ def test_room_that_is_reserved_is_neither_used_nor_free() -> None:
 
 def test_live_shows_the_free_space_and_the_file_system_that_the_probe_found() -> None:
     state = RunState()
-    state.apply(HostFacts(t=1.0, host="h1", facts=parse_probe(ANSWER, ["/mnt/weka"]).facts()))
+    state.apply(HostFactsCollected(t=1.0, host="h1", facts=parse_probe(ANSWER, ["/mnt/weka"]).facts()))
     _, shown, _ = host_facts(state, state.hosts["h1"])
     assert ("free", "1 GiB") in shown
     assert ("file system", "wekafs") in shown

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tui.engine.profiles.catalogue import Catalogue
+from tui.engine.inputs.profiles import Catalogue
 from tui.model.problem import UsageError
 from tui.model.profile import Profile, resolve_params
-from tui.model.profile_type import whole
+from tui.model.profile_model import whole
 from tui.workloads.fio.body import resolve_options
 
 FOLDER = Path(__file__).parents[2] / "profiles"

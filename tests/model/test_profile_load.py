@@ -7,7 +7,7 @@ import pytest
 from tui.model.problem import UsageError
 from tui.model.profile import Profile
 from tui.model.profile_load import load_profile
-from tui.model.profile_type import whole
+from tui.model.profile_model import whole
 
 GOOD = """\
 profile: test/x

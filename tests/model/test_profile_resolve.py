@@ -11,8 +11,7 @@ from ruamel.yaml import YAML
 from tui.model.problem import UsageError
 from tui.model.profile import Profile, resolve_params
 from tui.model.profile_load import load_profile
-from tui.model.profile_schema import profile_file_schema
-from tui.model.profile_type import profile_json_schema
+from tui.model.profile_model import profile_file_schema, profile_json_schema
 from tui.model.quantities import parse_duration, parse_size
 from tui.workloads.fio.body import resolve_options
 

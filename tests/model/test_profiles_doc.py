@@ -8,14 +8,11 @@ from pathlib import Path
 from typing import get_args
 
 from tests.model.test_profile_load import GOOD
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.profiles.catalogue import Catalogue
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.plan.plan import Choices, build_plan
 from tui.model.address import HostAddress
 from tui.model.problem import UsageError
-from tui.model.profile import (
-    ParamKind,
-    resolve_params,
-)
+from tui.model.profile import ParamKind, resolve_params
 from tui.model.profile_load import load_profile
 from tui.workloads.fio import option_table as fio_options
 from tui.workloads.fio.body import resolve_options

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tui.model.profile_parts import parse_limit
 from tui.model.search import Limit
-from tui.model.search_spec import parse_limit
 
 
 @pytest.mark.parametrize(

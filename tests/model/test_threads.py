@@ -15,7 +15,7 @@ RUN = Path(__file__).parents[1] / "data" / "journals" / "mix"
 READERS = """
 import sys, threading
 from pathlib import Path
-from tui.journal.plan_file import load_plan
+from tui.journal.rundir import load_plan
 sys.setswitchinterval(1e-6)
 ready = threading.Barrier(6)
 def read():

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.profiles.test_presets import NO_USER
-from tui.engine.profiles.catalogue import Catalogue
+from tui.engine.inputs.profiles import Catalogue
 from tui.model.baseline import Baseline, load_baselines
 from tui.model.paths import presets_dir
 from tui.model.quantities import parse_size

@@ -10,13 +10,13 @@ import pytest
 
 from tests.e2e.command import benchtui
 from tests.profiles.catalogue import ADDED, METADATA, OTHERS, PUBLISHED, SUITES, VITASTOR, WORKLOADS, Options
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
+from tui.engine.inputs.profiles import Catalogue, LoadedProfile
+from tui.engine.plan.plan import Choices, build_plan
 from tui.model.address import HostAddress
-from tui.model.matrix import grid_points
 from tui.model.paths import presets_dir
 from tui.model.profile import Profile, parse_param, resolve_params, value_text
 from tui.model.profile_load import load_profile
+from tui.model.profile_parts import grid_points
 from tui.model.quantities import parse_size
 from tui.workloads.fio.body import resolve_options
 from tui.workloads.fio.jobfile import render

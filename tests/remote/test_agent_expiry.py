@@ -17,7 +17,7 @@ from tests.remote.helpers import ended, running, sh, start, until
 from tests.remote.test_agent_ends import LEASE_S, STUBBORN, of_run, renewed
 from tests.remote.test_agent_watchers import watchers
 from tui.remote.agent import KEPT_DAYS, Agent
-from tui.remote.answers import Answer, Gone, parse_expired
+from tui.remote.answers import AgentAnswer, Gone, parse_expired
 
 DAY_S = 86_400
 
@@ -106,7 +106,7 @@ async def test_link_is_not_followed(other: Agent, tmp_path: Path) -> None:
 
 def test_what_was_taken_away_is_told_with_its_run() -> None:
     lines = ["ended=3 run-1/h1/0.measure", "removed=12 run-2/h1", "removed=? run-3/h1"]
-    expired = parse_expired(Answer(lines=lines))
+    expired = parse_expired(AgentAnswer(lines=lines))
     assert (expired.ended, expired.removed) == ([Gone("run-1", "h1", 3)], [Gone("run-2", "h1", 12 * 1024)])
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tui.remote.agent import Agent
-from tui.remote.answers import Answer, parse_extents
+from tui.remote.answers import AgentAnswer, parse_extents
 
 MIB = 1 << 20
 needs_filefrag = pytest.mark.skipif(shutil.which("filefrag") is None, reason="no filefrag (e2fsprogs) here")
@@ -41,7 +41,7 @@ async def test_holes_and_blocks_that_were_only_reserved_were_never_written(shell
 
 
 def test_a_host_without_filefrag_says_so() -> None:
-    assert parse_extents(Answer({"why": "no-filefrag"}, ["why=no-filefrag"]), ["/f"]) == (
+    assert parse_extents(AgentAnswer({"why": "no-filefrag"}, ["why=no-filefrag"]), ["/f"]) == (
         {},
         "filefrag (e2fsprogs) is not there",
     )

@@ -13,7 +13,7 @@ import pytest
 
 from tests.remote.conftest import agent_under, new_run_id, put_away
 from tui.model.address import HostAddress
-from tui.model.made import Identities
+from tui.model.plan import Identities
 from tui.remote import made
 from tui.remote.agent import Agent
 from tui.remote.local import LocalTransport

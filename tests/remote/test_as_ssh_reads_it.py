@@ -19,7 +19,7 @@ import pytest
 
 from tui.model.address import HostAddress
 from tui.remote.ssh_options import ALIASES, HONOURED, OPTIONS
-from tui.remote.ssh_settings import Settings, Source
+from tui.remote.ssh_settings import ConfigSource, SshSettings
 from tui.remote.sshconfig import read_settings
 from tui.remote.sshfile import ConfigFiles
 
@@ -52,8 +52,8 @@ def as_ssh(path: Path, host: str) -> dict[str, list[str]]:
     return found
 
 
-def as_benchtui(path: Path, host: str) -> Settings:
-    return read_settings(HostAddress(name=host), [Source(path)], ConfigFiles())
+def as_benchtui(path: Path, host: str) -> SshSettings:
+    return read_settings(HostAddress(name=host), [ConfigSource(path)], ConfigFiles())
 
 
 def differences(path: Path, host: str) -> Iterator[str]:
@@ -79,14 +79,14 @@ def differences(path: Path, host: str) -> Iterator[str]:
             yield f"{name}: {value!r}, ssh {theirs.get(name)}"
 
 
-def jumps(ours: Settings, theirs: list[str]) -> Iterator[str]:
+def jumps(ours: SshSettings, theirs: list[str]) -> Iterator[str]:
     """Where ProxyJump differs: ssh prints no scheme, and nothing for `none`."""
     text = ours.text("proxyjump").removeprefix("ssh://").removeprefix("none")
     if [text] != (theirs or [""]):
         yield f"proxyjump: {text!r}, ssh {theirs}"
 
 
-def printed(ours: Settings, name: str, found: tuple[str, ...]) -> list[str]:
+def printed(ours: SshSettings, name: str, found: tuple[str, ...]) -> list[str]:
     """Values as ssh prints them: keys as they stand, known_hosts files with their tokens replaced."""
     return list(found) if name in LISTS else [ours.path(name, each) for each in found or ("none",)]
 

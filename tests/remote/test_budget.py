@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tui.remote
-from tui.remote.budget import BURST, CPU_BURST_S, CPU_SHARE, FLOODED, RATE, Budget, flood_text
+from tui.remote.stream import BURST, CPU_BURST_S, CPU_SHARE, FLOODED, RATE, OutputBudget, flood_text
 from tui.remote.transport import HostError
 
 HEAVIEST = 2_000_000  # bytes a second that fio was ever seen to print
@@ -27,7 +27,7 @@ class Clock:
 @given(st.lists(st.floats(0.01, 600.0), min_size=1, max_size=50))
 def test_the_heaviest_load_is_no_flood_however_long_the_engine_slept(pauses: list[float]) -> None:
     clock = Clock()
-    budget = Budget("h1", "fio", clock)
+    budget = OutputBudget("h1", "fio", clock)
     for pause in pauses:
         clock.now += pause
         budget.take("out", int(HEAVIEST * pause), CPU_SHARE * pause / 2)
@@ -36,7 +36,7 @@ def test_the_heaviest_load_is_no_flood_however_long_the_engine_slept(pauses: lis
 @given(st.sampled_from(["out", "err"]), st.floats(1.5, 1000.0), st.floats(0.0, 3600.0))
 def test_a_flood_is_named_once_its_burst_is_spent(kind: str, times: float, quiet_s: float) -> None:
     clock = Clock()
-    budget = Budget("h1", "fio", clock)
+    budget = OutputBudget("h1", "fio", clock)
     clock.now += quiet_s
     budget.take(kind, 1, 0.0)
     began = clock.now
@@ -50,7 +50,7 @@ def test_a_flood_is_named_once_its_burst_is_spent(kind: str, times: float, quiet
 
 def test_output_that_costs_too_much_to_read_is_a_flood() -> None:
     clock = Clock()
-    budget = Budget("h1", "fio", clock)
+    budget = OutputBudget("h1", "fio", clock)
     with pytest.raises(HostError) as cut:
         for _ in range(int(CPU_BURST_S / 0.1) + 10):
             clock.now += 0.1
@@ -59,7 +59,7 @@ def test_output_that_costs_too_much_to_read_is_a_flood() -> None:
 
 
 def test_what_a_host_kept_for_another_engine_is_no_flood() -> None:
-    budget = Budget("h1", "fio", Clock())
+    budget = OutputBudget("h1", "fio", Clock())
     budget.grant(3600)
     budget.take("out", 3600 * HEAVIEST, 0.0)
 

@@ -14,13 +14,12 @@ import pytest
 from tests.lab.disks import SIZE, loop_device, mounted, quietly
 from tests.patience import PATIENCE_S
 from tests.remote.conftest import PRESENT, SHELLS
-from tui.engine.safety.destroy import device_line
+from tui.engine.preflight.destroy import device_line
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
-from tui.remote.answers import Answer
-from tui.remote.devices import DeviceFacts, DeviceSignature, DeviceUse, parse_devices
+from tui.remote.answers import AgentAnswer
+from tui.remote.devices import SECTOR, DeviceFacts, DeviceSignature, DeviceUse, parse_devices, signatures, windows
 from tui.remote.local import LocalTransport
-from tui.remote.signatures import SECTOR, signatures, windows
 
 
 @pytest.fixture
@@ -183,7 +182,7 @@ part=0 sda2
 def test_partitions_of_a_disk_count_as_the_disk() -> None:
     lines = SAID.splitlines()
     values = dict(line.split("=", 1) for line in lines if line.startswith("dev."))
-    found = parse_devices(Answer(values, lines), ["/dev/sda"])["/dev/sda"]
+    found = parse_devices(AgentAnswer(values, lines), ["/dev/sda"])["/dev/sda"]
     assert [use.text for use in found.uses] == [
         "sda2 is part of LVM vg0-root (dm-0)",
         "sda3 is part of RAID md127",

@@ -15,12 +15,13 @@ from tests.patience import PATIENCE_S
 from tests.remote import machines
 from tests.remote.conftest import PRESENT, SHELLS, new_run_id
 from tui.model.address import HostAddress
-from tui.model.event import HostFacts, decode, encode
-from tui.model.hostfacts import HOST_FACTS, Fact, fact_of
-from tui.model.hosttables import (
+from tui.model.event import HostFactsCollected, decode, encode
+from tui.model.hostfacts import (
+    HOST_FACTS,
     TABLES,
     BlockLayer,
     CState,
+    Fact,
     FcHost,
     Mount,
     Nic,
@@ -28,14 +29,14 @@ from tui.model.hosttables import (
     RdmaLink,
     Route,
     Running,
+    fact_of,
     rows,
     why_unknown,
 )
 from tui.remote.agent import Agent
-from tui.remote.answers import Answer
+from tui.remote.answers import AgentAnswer, HostProbe
 from tui.remote.facts import cpu_list, host_facts, parse_facts
 from tui.remote.local import LocalTransport
-from tui.remote.probe import HostProbe
 from tui.remote.scripts import script
 from tui.remote.transport import HostError
 
@@ -122,7 +123,7 @@ async def test_facts_that_cannot_be_read_are_unknown_and_keep_nobody_from_runnin
 ) -> None:
     probe = await agent.probe()
 
-    async def hangs(*_: object, **__: object) -> Answer:
+    async def hangs(*_: object, **__: object) -> AgentAnswer:
         raise HostError("timeout", "local", "no answer in 30s")
 
     monkeypatch.setattr(agent, "call", hangs)
@@ -329,7 +330,9 @@ def check_shapes(facts: dict[str, Fact]) -> None:
         assert isinstance(value, kinds[fact_of(name).kind]), (name, value)
         if name in TABLES:
             msgspec.convert(value, list[TABLES[name]])  # type: ignore[valid-type]
-    assert decode(encode(HostFacts(t=0.0, host="h", facts=facts))) == HostFacts(t=0.0, host="h", facts=facts)
+    assert decode(encode(HostFactsCollected(t=0.0, host="h", facts=facts))) == HostFactsCollected(
+        t=0.0, host="h", facts=facts
+    )
 
 
 KEYS = st.sampled_from(
@@ -371,7 +374,7 @@ WORDS = st.sampled_from(
 @given(st.lists(st.tuples(KEYS, st.lists(WORDS | st.text(max_size=8), max_size=8).map("".join)), max_size=30))
 def test_whatever_a_host_says_the_facts_are_of_their_kinds(pairs: list[tuple[str, str]]) -> None:
     lines = "\n".join(f"{key}={value}" for key, value in pairs).split("\n")
-    check_shapes(parse_facts(Answer(lines=lines), ["fio"]))
+    check_shapes(parse_facts(AgentAnswer(lines=lines), ["fio"]))
 
 
 @given(st.sets(st.integers(0, 300), min_size=1))

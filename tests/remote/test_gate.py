@@ -16,7 +16,7 @@ from tui.model.address import HostAddress
 from tui.remote import gate as gates
 from tui.remote.connections import Connections
 from tui.remote.gate import Gate
-from tui.remote.login import Attempt
+from tui.remote.login import LoginAttempt
 
 NARROW = "MaxStartups 2:100:3"  # sshd drops the third that is not logged in yet, at the latest
 MANY = 40
@@ -168,15 +168,15 @@ async def test_a_proxy_command_that_hangs_up_before_we_greet_is_tried_again(
         f"exec {ssh} -F {lab.ssh_config} -W $1:$2 h2\n"
     )
     path.write_text(f"Host box\n  ProxyCommand sh {proxy} %h %p\n{target(lab, 1)}")
-    kept = Attempt.connection_made
+    kept = LoginAttempt.connection_made
 
-    def late(self: Attempt, conn: asyncssh.SSHClientConnection) -> None:
+    def late(self: LoginAttempt, conn: asyncssh.SSHClientConnection) -> None:
         if not known.exists():
             known.touch()
             wait_for_the_command_to_hang_up(conn)
         kept(self, conn)
 
-    monkeypatch.setattr(Attempt, "connection_made", late)
+    monkeypatch.setattr(LoginAttempt, "connection_made", late)
     async with Connections(ssh_config=path) as connections:
         await connections.connect(HostAddress(name="box"))
         (gate,) = connections.gates.values()

@@ -13,7 +13,7 @@ import pytest
 
 from tests.lab.disks import loop_device, mounted, quietly
 from tests.patience import PATIENCE_S, wait_until
-from tui.engine.safety.destroy import refusals
+from tui.engine.preflight.destroy import refusals
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.local import LocalTransport

@@ -148,6 +148,6 @@ async def test_clock_that_cannot_be_read_leaves_the_shell_to_the_next_call(
     transport: SshTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pid = await answered(transport, "echo $$")
-    monkeypatch.setattr("tui.remote.clock.STAMP", re.compile(rb"never"))
+    monkeypatch.setattr("tui.remote.stream.STAMP", re.compile(rb"never"))
     assert await Agent(transport, new_run_id()).clock() is None
     assert await answered(transport, "echo $$") == pid

@@ -16,7 +16,7 @@ import asyncssh
 import pytest
 
 from tests.lab.sshd import SSHD, SshdLab
-from tui.engine.session.session import HostSession
+from tui.engine.session.host_session import HostSession
 from tui.model.address import HostAddress
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError

@@ -14,7 +14,7 @@ from asyncssh.agent import SSHAgentKeyPair
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tui.engine.hosts.ssh_names import words_in
+from tui.engine.inputs.ssh_names import words_in
 from tui.model.address import HostAddress
 from tui.model.problem import UsageError
 from tui.remote.keys import AgentKeyPair
@@ -219,7 +219,7 @@ def test_command_of_match_runs_once_for_all_hosts(tmp_path: Path) -> None:
 
 
 def test_command_of_match_that_hangs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.remote.ssh_match.EXEC_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("tui.remote.ssh_settings.EXEC_TIMEOUT_S", 0.05)
     assert "sleep 7" in refusal(tmp_path / "config", 'Match exec "exec sleep 7"')
 
 
@@ -235,7 +235,7 @@ def test_without_a_named_file_the_users_and_the_systems_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("tui.remote.sshconfig.SYSTEM_FOLDER", tmp_path / "etc")
+    monkeypatch.setattr("tui.remote.ssh_settings.SYSTEM_FOLDER", tmp_path / "etc")
     monkeypatch.setattr("tui.remote.ssh_settings.SYSTEM_FOLDER", tmp_path / "etc")
     for folder, text in ((".ssh", "Host h1\n  Port 2022\nInclude more"), ("etc", "Port 2023\nInclude more")):
         (tmp_path / folder).mkdir(mode=0o700)

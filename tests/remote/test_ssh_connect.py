@@ -15,7 +15,7 @@ import pytest
 
 from tests.lab.agent import ssh_agent
 from tests.lab.sshd import LabHost, SshdLab, refusing_port
-from tui.engine.user_files import add_lines
+from tui.engine.inputs.user_files import add_lines
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.connections import Connections

@@ -8,11 +8,10 @@ import pytest
 
 from tui.journal.writer import Journal
 from tui.model.address import HostAddress
-from tui.model.event import HostFacts, HostProblem
+from tui.model.event import HostFactsCollected, HostProblem
 from tui.remote.agent import Agent
-from tui.remote.answers import parse_answer
+from tui.remote.answers import parse_answer, parse_probe
 from tui.remote.local import LocalTransport
-from tui.remote.probe import parse_probe
 from tui.remote.transport import Completed, HostError
 
 STRANGE = "caf\udce9 \x1b[31m\u202e"  # Latin-1, a colour, a change of direction
@@ -30,7 +29,7 @@ def test_facts_that_are_no_text_are_kept(tmp_path: Path) -> None:
     said = b"BT-BEGIN t\ndir.0.exists=1\ndir.0.source=" + source + b"\nos=\xffinux\nBT-END t 0\n"
     probe = parse_probe(parse_answer(Completed(said, b"", 0), "t", "h1").values, ["/mnt"])
     journal = Journal(tmp_path)
-    journal.append(HostFacts(t=0.0, host="h1", facts=probe.facts()))
+    journal.append(HostFactsCollected(t=0.0, host="h1", facts=probe.facts()))
     journal.close()
     assert probe.dirs["/mnt"].source == "srv:/donn\ufffdes [31m"
 

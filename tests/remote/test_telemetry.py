@@ -20,7 +20,7 @@ from tui.remote.scripts import functions
 from tui.remote.telemetry import (
     Columns,
     Device,
-    Lacking,
+    MissingTelemetry,
     Stamp,
     TelemetryLine,
     TelemetryLines,
@@ -196,7 +196,7 @@ def test_a_load_that_ends_is_no_fault(awk: str, tmp_path: Path) -> None:
 def test_io_that_may_not_be_read_is_unknown_and_said_once(awk: str, tmp_path: Path) -> None:
     here: Files = {"proc/10/stat": process(10), "proc/10/task/10/children": ""}
     lines = ProcTree(tmp_path, [here, {}, {}], {"0.measure": "10 77\n"}).lines(awk=awk, loads=["0.measure"])
-    assert [line.name for line in lines if isinstance(line, Lacking) and line.name == "gen.io"] == ["gen.io"]
+    assert [line.name for line in lines if isinstance(line, MissingTelemetry) and line.name == "gen.io"] == ["gen.io"]
     assert rows(lines)[-1]["gen.rchar"] is None
 
 
@@ -313,7 +313,7 @@ def test_memory_pressure_and_retransmits(awk: str, tmp_path: Path) -> None:
     assert (row["mem.available"], row["mem.dirty"], row["mem.writeback"]) == (716800, 20480, 1024)
     assert (row["tcp.out"], row["tcp.retrans"], row["psi.io.some"]) == (1000, 7, 25)
     assert "psi.cpu.some" not in row
-    assert any(isinstance(line, Lacking) and line.name == "psi" for line in lines)
+    assert any(isinstance(line, MissingTelemetry) and line.name == "psi" for line in lines)
 
 
 @pytest.mark.parametrize("shell", PRESENT)
@@ -349,7 +349,7 @@ def test_the_devices_below_a_target_are_found_under_every_shell(shell: str, tmp_
 def test_a_target_without_a_block_device_is_named(tmp_path: Path) -> None:
     info = f"30 22 0:50 / {tmp_path} rw - fuse.ceph ceph-fuse rw\n"
     lines = ProcTree(tmp_path / "t", [{"proc/self/mountinfo": info}]).lines(targets=[str(tmp_path)])
-    said = [line for line in lines if isinstance(line, Lacking) and line.name == "dev"]
+    said = [line for line in lines if isinstance(line, MissingTelemetry) and line.name == "dev"]
     assert len(said) == 1 and "fuse.ceph" in said[0].reason
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.results.samples import histogram
+from tui.analysis.measured import Configuration, Floor, NoiseFloors, configuration, name_of, points_of
 from tui.metrics.histogram import Histogram
 from tui.model.hostfacts import Fact
 from tui.model.record import CellRecord, HeadlineRecord, HostRecord, MatrixRecord, ProfileRecord, RunRecord
@@ -24,8 +25,6 @@ from tui.model.step_record import (
     SeriesRecord,
     StepRecord,
 )
-from tui.results.compare.measured import points_of
-from tui.results.compare.noise import Configuration, Floor, NoiseFloors, configuration, name_of
 
 IOPS = 10_000.0
 

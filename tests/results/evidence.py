@@ -6,19 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tui.journal.state import RunState
+from tui.judge.catalogue import BY_ID
+from tui.judge.check import RunEvidence
 from tui.model.address import HostAddress
 from tui.model.plan import HostTask, JobLoad, Plan, ProfileRef, Step
 from tui.model.record import Finding, HostRecord
-from tui.model.step_record import (
-    AggregateRecord,
-    LatencyRecord,
-    SeriesColumns,
-    SeriesRecord,
-    StepRecord,
-)
-from tui.results.findings.catalogue import BY_ID
-from tui.results.findings.check import Evidence
-from tui.results.record.journal import JournalData
+from tui.model.step_record import AggregateRecord, LatencyRecord, SeriesColumns, SeriesRecord, StepRecord
+from tui.record.timeline import JournalData
 
 WRITER = JobLoad("w", ("write",), workers=4, held=4, direct=True, bound_s=60.0)
 
@@ -40,7 +34,7 @@ def evidence(
     task: Mapping[str, object] | None = None,
     plan: Mapping[str, object] | None = None,
     **record: Any,
-) -> Evidence:
+) -> RunEvidence:
     """Return what a run of one step left; every host has the same facts and task."""
     hosts = per_host or {"h1": {"write": direction(1000.0, 4_000_000.0)}}
     given = [WRITER] if jobs is None else list(jobs)
@@ -59,14 +53,14 @@ def evidence(
     seen.results.per_host = {name: dict(dirs) for name, dirs in hosts.items()}
     seen.results.aggregate = dict(next(iter(hosts.values())))
     records = [HostRecord(name=name, facts=dict(facts or {})) for name in hosts]
-    return Evidence(whole, records, [seen], JournalData(RunState(for_record=True)))
+    return RunEvidence(whole, records, [seen], JournalData(RunState(for_record=True)))
 
 
-def found(name: str, at: Evidence) -> list[Finding]:
+def found(name: str, at: RunEvidence) -> list[Finding]:
     return BY_ID[name].look(at)
 
 
-def said(name: str, at: Evidence) -> list[tuple[str, object]]:
+def said(name: str, at: RunEvidence) -> list[tuple[str, object]]:
     return [(finding.severity, finding.measured) for finding in found(name, at)]
 
 

@@ -20,7 +20,7 @@ from tui.model.event import (
     Artefact,
     Event,
     FileCreated,
-    HostFacts,
+    HostFactsCollected,
     HostProblem,
     HostState,
     Message,
@@ -184,7 +184,7 @@ def journal_of(case: Case, plan: Plan) -> list[Event]:
         events.append(HostState(t=0.3, host=host, state="connected"))
     events += [PhaseEnded(t=0.31, phase="connect"), PhaseStarted(t=0.32, phase="preflight")]
     for host in HOSTS:
-        events.append(HostFacts(t=0.4, host=host, facts={"kernel": "6.1.0", "cpus": 2, "fio_version": "3.33"}))
+        events.append(HostFactsCollected(t=0.4, host=host, facts={"kernel": "6.1.0", "cpus": 2, "fio_version": "3.33"}))
         events.append(FileCreated(t=0.42, host=host, paths=["/mnt/test"], bytes=0))
         events.append(HostState(t=0.43, host=host, state="ready"))
     events.append(PhaseEnded(t=0.5, phase="preflight"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tui.results.record.cells import Cell, CellState
+from tui.record.cells import Cell, CellState
 
 MIB = 2**20
 SIZES = {"k": 2**10, "M": MIB, "G": 2**30}

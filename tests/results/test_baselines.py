@@ -10,6 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.results.samples import DATA
+from tui.analysis.published import PublishedComparison, compare, find_baselines, number_of, same, shown_like
+from tui.library.build import build_record
 from tui.model.baseline import load_baselines
 from tui.model.record import HeadlineRecord, ProfileRecord, ProvenanceRecord, RunRecord
 from tui.model.step_record import (
@@ -20,10 +22,8 @@ from tui.model.step_record import (
     StepRecord,
     TaskRecord,
 )
-from tui.results.baselines.compare import Comparison, compare, number_of, same, shown_like
-from tui.results.baselines.files import find_baselines
-from tui.results.baselines.text import (
-    View,
+from tui.view.published import (
+    PublishedView,
     comparison_json,
     named_by,
     published,
@@ -32,7 +32,6 @@ from tui.results.baselines.text import (
     spans,
     view_of,
 )
-from tui.results.store.build import build_record
 
 NOBODY = Path("/nonexistent")
 MIB, GIB = 2**20, 2**30
@@ -74,12 +73,12 @@ def run(tag: str, *steps: StepRecord, **more: Any) -> RunRecord:
     )
 
 
-def one(found: list[Comparison], setup: str) -> Comparison:
+def one(found: list[PublishedComparison], setup: str) -> PublishedComparison:
     (comparison,) = (each for each in found if each.baseline.setup == setup)
     return comparison
 
 
-def differing(found: Comparison) -> dict[str, tuple[str, str]]:
+def differing(found: PublishedComparison) -> dict[str, tuple[str, str]]:
     return {each.what: (each.ours, each.theirs) for each in found.differs}
 
 
@@ -410,7 +409,7 @@ def test_ratios_have_digits_that_mean_something(value: float, text: str) -> None
 
 
 def test_a_view_says_how_many_there_are() -> None:
-    assert View("a/b", 3, (), ()).title == "none for what was measured; 3 for other points of a/b"
+    assert PublishedView("a/b", 3, (), ()).title == "none for what was measured; 3 for other points of a/b"
 
 
 def test_our_figure_of_an_invalid_run_has_its_mark_also_when_it_is_scaled_down() -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tui.analysis.published import find_baselines
 from tui.cli.main import main
-from tui.engine.planning.published import published_plan
-from tui.engine.profiles.catalogue import Catalogue
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.plan.reproduce import published_plan
 from tui.model.baseline import Baseline, load_baselines
 from tui.model.printed import parse_printed, rounding_of
 from tui.model.quantities import parse_stamp
-from tui.results.baselines.files import find_baselines
-from tui.results.baselines.judge import Judged, judge, judged_text
+from tui.view.published_checks import PublishedVerdict, judge, judged_text
 
 NOWHERE = Path("/nonexistent")
 OWN = """\
@@ -31,29 +31,29 @@ workloads:
 """
 
 
-def judged(baselines: list[Baseline] | tuple[Baseline, ...]) -> list[Judged]:
+def judged(baselines: list[Baseline] | tuple[Baseline, ...]) -> list[PublishedVerdict]:
     catalogue = Catalogue(NOWHERE)
     return judge(baselines, lambda baseline, hosts: published_plan(baseline, hosts, catalogue))
 
 
 @pytest.fixture(scope="module")
-def shipped() -> list[Judged]:
+def shipped() -> list[PublishedVerdict]:
     return judged(find_baselines(NOWHERE).baselines)
 
 
-def found(shipped: list[Judged], profile: str, label: str = "") -> dict[str, tuple[str, object, str]]:
+def found(shipped: list[PublishedVerdict], profile: str, label: str = "") -> dict[str, tuple[str, object, str]]:
     """Return what the checks found of one baseline: severity, measured, message by check."""
     (one,) = (each for each in shipped if each.baseline.profile == profile and each.baseline.label.startswith(label))
     return {each.id: (each.severity, each.measured, each.message) for each in one.seen.findings}
 
 
-def test_the_8k_reads_of_mapr_failed_and_kept_94_of_100_in_flight(shipped: list[Judged]) -> None:
+def test_the_8k_reads_of_mapr_failed_and_kept_94_of_100_in_flight(shipped: list[PublishedVerdict]) -> None:
     seen = found(shipped, "mapr/nfs-randread-8k")
     assert seen["V01"][0] == "error" and "EIO" in seen["V01"][2]
     assert seen["V02"][:2] == ("error", 0.9425)
 
 
-def test_four_clients_of_mapr_start_60_s_apart_and_are_uneven(shipped: list[Judged]) -> None:
+def test_four_clients_of_mapr_start_60_s_apart_and_are_uneven(shipped: list[PublishedVerdict]) -> None:
     seen = found(shipped, "mapr/nfs-randwrite-256k-4c")
     assert seen["V12"][:2] == ("error", 60.067)
     assert "clocks, which were not compared" in seen["V12"][2]
@@ -61,44 +61,46 @@ def test_four_clients_of_mapr_start_60_s_apart_and_are_uneven(shipped: list[Judg
     assert seen["V14"][0] == "warning" and "nfs-client-2 62 %, nfs-client-3 77 %" in seen["V14"][2]
 
 
-def test_aerodisk_s_latencies_do_not_fit_its_depth(shipped: list[Judged]) -> None:
+def test_aerodisk_s_latencies_do_not_fit_its_depth(shipped: list[PublishedVerdict]) -> None:
     assert found(shipped, "aerodisk/oltp-4k-70r30w")["V02"][:2] == ("error", 2.2242)  # 1139 of 512
     assert found(shipped, "aerodisk/seqwrite-128k")["V02"][:2] == ("warning", 0.9015)  # 462 of 512, as rounded
 
 
-def test_clients_of_ceph_are_at_the_link_that_is_stated(shipped: list[Judged]) -> None:
+def test_clients_of_ceph_are_at_the_link_that_is_stated(shipped: list[PublishedVerdict]) -> None:
     assert "link carries 101 % of its 8.8 Gbit/s" in found(shipped, "ceph/randread", "fast, numjobs=16 bs=1m")["V16"][2]
     assert "V16" not in found(shipped, "ceph/randread", "fast, numjobs=4 bs=1m")
     assert "V16" not in found(shipped, "ceph/randread", "slow, numjobs=16 bs=1m")
 
 
-def test_ten_seconds_and_four_gib_of_ceph_are_told(shipped: list[Judged]) -> None:
+def test_ten_seconds_and_four_gib_of_ceph_are_told(shipped: list[PublishedVerdict]) -> None:
     seen = found(shipped, "ceph/randread", "slow, numjobs=1 bs=4k")
     assert seen["V09"][:2] == ("info", 10.0)
     assert seen["V06"][2] == "4 GiB of files on 14.9 GiB of memory, and the file system may cache direct I/O"
     assert seen["V05"][0] == "info" and "fuse.ceph-fuse" in seen["V05"][2]
 
 
-def test_vitastor_s_clients_take_a_whole_core_over_tcp(shipped: list[Judged]) -> None:
+def test_vitastor_s_clients_take_a_whole_core_over_tcp(shipped: list[PublishedVerdict]) -> None:
     seen = found(shipped, "vitastor/read-4k-t12q128", "3-replicas-tcp")
     assert seen["V15"][0] == "warning" and "a thread of the load uses 100 % of a core" in seen["V15"][2]
     assert "V15" not in found(shipped, "vitastor/read-4k-t12q128", "ec-2-1-rdma")
 
 
-def test_ranks_of_mdtest_meet_their_own_files_and_iterations_that_agree_are_none(shipped: list[Judged]) -> None:
+def test_ranks_of_mdtest_meet_their_own_files_and_iterations_that_agree_are_none(
+    shipped: list[PublishedVerdict],
+) -> None:
     seen = found(shipped, "weka/mdtest", "example")
     assert "stat, read, remove clients meet files that they made themselves" in seen["rank-shift"][2]
     assert seen["iterations"][0] == "warning" and seen["iterations"][2].startswith("create, stat, read, remove:")
 
 
-def test_clean_figures_are_valid(shipped: list[Judged]) -> None:
+def test_clean_figures_are_valid(shipped: list[PublishedVerdict]) -> None:
     for profile in ("mapr/nfs-randread-256k", "mapr/nfs-randwrite-8k"):
         (one,) = (each for each in shipped if each.baseline.profile == profile)
         assert one.verdict == "valid" and {"V01", "V02", "V23"} <= set(one.seen.made)
     assert "V02" not in found(shipped, "weka/read-throughput", "example, one client")
 
 
-def test_what_a_source_does_not_tell_is_not_checked_and_said(shipped: list[Judged]) -> None:
+def test_what_a_source_does_not_tell_is_not_checked_and_said(shipped: list[PublishedVerdict]) -> None:
     (one,) = (each for each in shipped if each.baseline.profile == "vitastor/raw-linear-read")
     assert one.seen.not_made["V09"] == "how long was measured is not known"
     assert one.seen.not_made["V01"] == "how the load generator ended is not known"
@@ -106,7 +108,7 @@ def test_what_a_source_does_not_tell_is_not_checked_and_said(shipped: list[Judge
     assert seeds.seen.not_made["V21"] == "the seeds are not known"
 
 
-def test_every_figure_that_the_checks_doubt_is_marked_in_its_file(shipped: list[Judged]) -> None:
+def test_every_figure_that_the_checks_doubt_is_marked_in_its_file(shipped: list[PublishedVerdict]) -> None:
     assert [each.baseline.label for each in shipped if each.unmarked] == []
 
 

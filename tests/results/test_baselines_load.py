@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.results.samples import BASELINE
+from tui.analysis.published import find_baselines
 from tui.model import yaml_text
 from tui.model.baseline import Baseline, baseline_json_schema, load_baselines
 from tui.model.paths import presets_dir
 from tui.model.printed import UNITS, Quantity, Unit, parse_printed
 from tui.model.problem import UsageError
-from tui.results.baselines.files import find_baselines
 
 
 def load(text: str) -> list[Baseline]:

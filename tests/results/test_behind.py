@@ -11,11 +11,11 @@ import pytest
 
 from tests.app.journal_maker import READS, RunMaker, host_names
 from tests.results.samples import BASELINE
-from tui.journal.plan_file import load_plan
+from tui.analysis.previous_run import published, run_before
+from tui.journal.rundir import load_plan
+from tui.library.build import write_record
+from tui.library.runs import RunStore
 from tui.model.plan import Plan
-from tui.results.compare.behind import published, run_before
-from tui.results.store.build import write_record
-from tui.results.store.runs import RunStore
 
 TAG = "mine/reads"
 LEVEL = BASELINE.replace("weka/read-iops", TAG).replace("4G", "SIZE")

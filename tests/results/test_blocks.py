@@ -6,10 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from tests.results.matrices import SIZES, cell
-from tui.results.matrix.blocks import block_texts, by_block, of_which
-from tui.results.matrix.render import remarks
-from tui.results.matrix.table import tables_of
-from tui.results.record.cells import Cell
+from tui.record.cells import Cell
+from tui.record.matrix import block_texts, by_block, of_which, tables_of
+from tui.view.matrix import remarks
 
 FIGURES = {"4k": (900.0, 1800.0, 1790.0), "64k": (600.0, 1100.0, 800.0), "1M": (90.0, 95.0, 140.0)}
 DEPTHS = ("1", "4", "8")

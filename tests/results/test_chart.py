@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.results.samples import CASES, DATA
+from tui.library.build import build_record
 from tui.model.record import RunRecord
 from tui.model.step_record import SeriesColumns, SeriesRecord
-from tui.results.store.build import build_record
-from tui.results.text.chart import ChartMetric, known_parts, round_step, time_ticks, value_axis, value_ticks
-from tui.results.text.chart import chart as chart_of
 from tui.text.line import plain_lines
 from tui.text.plot import MARKS, ROLES, Axis, Curve, Ticks, coloured, plot
+from tui.view.charts import ChartMetric, known_parts, round_step, time_ticks, value_axis, value_ticks
+from tui.view.charts import chart as chart_of
 
 
 def chart(record: RunRecord, metric: ChartMetric = "iops", width: int = 80, height: int = 20) -> str:

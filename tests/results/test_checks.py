@@ -10,8 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
+from tui.results import findings
 
 from tests.results.evidence import WRITER, direction, evidence, found, latency, said, series
+from tui.judge.catalogue import BY_ID, CHECKS
+from tui.judge.check import Check, RunEvidence, UnknownError
+from tui.model.criteria import THRESHOLDS
 from tui.model.plan import FileSpec, Headline, JobLoad, Plan, Step
 from tui.model.record import HostProblemRecord
 from tui.model.search import Search
@@ -27,10 +31,6 @@ from tui.model.step_record import (
     TaskRecord,
     TelemetryColumn,
 )
-from tui.model.thresholds import THRESHOLDS
-from tui.results import findings
-from tui.results.findings.catalogue import BY_ID, CHECKS
-from tui.results.findings.check import Check, Evidence, UnknownError
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
@@ -141,7 +141,7 @@ def test_a_warm_up_is_not_judged() -> None:
 
 def test_what_is_the_same_of_several_steps_is_one_finding() -> None:
     at = evidence(runtime_s=5.0, measured_s=5.0)
-    twice = Evidence(replace_steps(at), at.hosts, [*at.steps, at.steps[0].model_copy(update={"index": 1})], at.seen)
+    twice = RunEvidence(replace_steps(at), at.hosts, [*at.steps, at.steps[0].model_copy(update={"index": 1})], at.seen)
     assert [each.scope for each in found("V09", twice)] == [{"steps": "0 1"}]
 
 
@@ -151,16 +151,16 @@ def test_what_weakens_several_points_of_a_search_is_told_once_at_its_worst() -> 
     other = at.steps[0].model_copy(update={"index": 1}, deep=True)
     other.results.aggregate["write"].iops = 1500.0
     plan = msgspec.structs.replace(replace_steps(at), search=Search("capacity"))
-    points = Evidence(plan, at.hosts, [*at.steps, other], at.seen)
+    points = RunEvidence(plan, at.hosts, [*at.steps, other], at.seen)
     (only,) = found("V24", points)
     assert (only.scope, only.measured) == ({"steps": "0 1", "direction": "write"}, 0.75)
     assert only.message == "write: 1.50k of the 2.00k that were offered (75 %); the worst of 2 points"
     assert only.severity == "info", "more than can be done is offered on purpose"
-    swept = found("V24", Evidence(replace_steps(at), at.hosts, [*at.steps, other], at.seen))
+    swept = found("V24", RunEvidence(replace_steps(at), at.hosts, [*at.steps, other], at.seen))
     assert [each.severity for each in swept] == ["warning", "warning"]
 
 
-def replace_steps(at: Evidence) -> Plan:
+def replace_steps(at: RunEvidence) -> Plan:
     return Plan(at.plan.profile, {}, at.plan.hosts, [*at.plan.steps, at.plan.steps[0]])
 
 
@@ -294,7 +294,7 @@ def test_a_depth_that_the_engine_does_not_keep_is_told_and_that_it_was_swept() -
     (step,) = at.plan.steps
     step.point = {"depth": 4}
     at.plan.steps.append(replace(step, index=1, point={"depth": 1}, jobs=[replace(vain, in_vain="", idle=())]))
-    both = Evidence(at.plan, at.hosts, [*at.steps, *at.steps], at.seen)
+    both = RunEvidence(at.plan, at.hosts, [*at.steps, *at.steps], at.seen)
     (only,) = found("depth", both)
     told = "; it was swept: points that differ by depth alone are the same load"
     assert (only.severity, only.message) == ("warning", vain.in_vain + told)
@@ -378,12 +378,12 @@ def test_a_host_with_a_long_tail_is_named() -> None:
     assert (only.scope["hosts"], only.measured) == ("h3", 9.0)
 
 
-def repeated(*values: float) -> Evidence:
+def repeated(*values: float) -> RunEvidence:
     at = evidence(plan={"headline": Headline("iops", "write")})
     steps = [Step(index, "s", "fio", {}, [], 60.0) for index in range(len(values))]
     records = [StepRecord(index=index, name="s", state="done", headline=value) for index, value in enumerate(values)]
     plan = Plan(at.plan.profile, {}, at.plan.hosts, steps, headline=Headline("iops", "write"))
-    return Evidence(plan, at.hosts, records, at.seen)
+    return RunEvidence(plan, at.hosts, records, at.seen)
 
 
 def test_one_measurement_says_nothing_of_repeatability() -> None:
@@ -397,14 +397,14 @@ def test_repetitions_that_are_far_apart_are_a_warning() -> None:
     assert "repetitions deviate by 50 % of their mean (write 100 IOPS, " in only.message
 
 
-def iterated(*rates: float) -> Evidence:
+def iterated(*rates: float) -> RunEvidence:
     """A metadata benchmark that ran once, with iterations."""
     at = repeated(fmean(rates))
     operations = {"create": OperationRecord(iterations=list(rates))}
     metadata = MetadataRecord(tool="mdtest", iterations=len(rates), operations=operations)
     records = [record.model_copy(update={"metadata": metadata}) for record in at.steps]
     plan = Plan(at.plan.profile, {}, at.plan.hosts, at.plan.steps, headline=Headline("ops", "create"))
-    return Evidence(plan, at.hosts, records, at.seen)
+    return RunEvidence(plan, at.hosts, records, at.seen)
 
 
 def test_iterations_of_a_metadata_benchmark_are_its_repetitions() -> None:

@@ -8,18 +8,15 @@ import pytest
 from msgspec.structs import replace
 
 from tests.results.evidence import direction, evidence, found, said
+from tui.judge.bottleneck import limiter_of
+from tui.judge.check import RunEvidence, StepEvidence, UnknownError
 from tui.model.plan import Headline, HostTask, JobLoad, Plan
-from tui.model.step_record import (
-    HostTelemetryRecord,
-    TelemetryColumn,
-)
-from tui.results.findings.check import Evidence, StepEvidence, UnknownError
-from tui.results.findings.limiter import limiter_of
+from tui.model.step_record import HostTelemetryRecord, TelemetryColumn
 
 # -- telemetry
 
 
-def looked(facts: Any = None, *, quiet: Any = None, **means: Any) -> Evidence:
+def looked(facts: Any = None, *, quiet: Any = None, **means: Any) -> RunEvidence:
     """Return a run with telemetry of one client; `_` in names stands for a dot, `quiet` is of before the load."""
     columns = [
         *(
@@ -202,7 +199,7 @@ def test_hosts_that_were_looked_at_before_a_fill_or_a_warm_up_count() -> None:
 # -- limiter
 
 
-def limit(at: Evidence) -> tuple[str, str]:
+def limit(at: RunEvidence) -> tuple[str, str]:
     limiter = limiter_of(StepEvidence(at, at.plan.steps[0], at.steps[0]))
     assert limiter is not None
     return limiter.kind, limiter.text
@@ -281,7 +278,7 @@ def test_a_few_requests_of_several_hosts_together_are_few() -> None:
     assert limit(at)[1].startswith("concurrency: with 2 I/Os in flight")
 
 
-def with_server(**means: float) -> Evidence:
+def with_server(**means: float) -> RunEvidence:
     at = looked(cpu_busy=10.0)
     columns = [TelemetryColumn(name=name.replace("_", "."), unit="number", mean=mean) for name, mean in means.items()]
     server = HostTelemetryRecord(host="s1", role="server", start_s=0.0, end_s=60.0, columns=columns)
@@ -313,7 +310,7 @@ def test_without_telemetry_nobody_knows_the_limiter() -> None:
 # -- machines
 
 
-def machines(**facts: Any) -> Evidence:
+def machines(**facts: Any) -> RunEvidence:
     """Return a run on two hosts; a fact that is a list has the value of each."""
     at = evidence({name: {"write": direction(1.0, 1.0)} for name in ("h1", "h2")})
     for index, host in enumerate(at.hosts):

@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.results.samples import DATA, histogram, sample, started, write
-from tui.journal.plan_file import load_plan
-from tui.journal.tails import PercentileBins, p99_of, seconds_of
+from tui.journal.measurement import PercentileBins, p99_of, seconds_of
+from tui.journal.rundir import load_plan
 from tui.journal.views import SeriesSet
+from tui.library.build import build_record
 from tui.metrics.histogram import Histogram
 from tui.model.event import AnyEvent, DirectionSample
 from tui.model.step_record import SeriesColumns, SeriesRecord
-from tui.results.record.columns import whole_seconds, window_rates
-from tui.results.record.journal import read_journal
-from tui.results.record.step import build_step
-from tui.results.store.build import build_record
+from tui.record.figures import whole_seconds, window_rates
+from tui.record.step import build_step
+from tui.record.timeline import read_journal
 
 latencies = st.lists(st.integers(1, 10**10), min_size=1, max_size=300)
 

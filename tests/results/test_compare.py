@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from tests.results.compare_runs import IOPS, latencies, latency_of, metadata_run, quiet, repeated, run, step
+from tui.analysis.compare import Change, Comparison, compare
+from tui.analysis.criteria import judge
+from tui.analysis.stats import Effect
 from tui.model.criteria import parse_criterion
 from tui.model.plan import Headline
 from tui.model.record import Finding, RunRecord
 from tui.model.step_record import TaskRecord
-from tui.results.compare.compare import Change, Comparison, compare
-from tui.results.compare.criteria import judge
-from tui.results.compare.document import as_json
-from tui.results.compare.stats import Effect
-from tui.results.compare.text import comparison_lines
 from tui.text.line import plain_lines
+from tui.view.comparison import comparison_lines
+from tui.view.comparison_formats import as_json
 
 
 def headline(found: Comparison) -> Change:

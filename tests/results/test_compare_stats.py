@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.results.samples import histogram
-from tui.metrics.ranks import least_p
-from tui.results.compare import stats
+from tui.analysis import stats
+from tui.metrics.repeat import least_p
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +146,6 @@ def test_the_interval_of_a_percentile_covers_as_often_as_it_says(scipy_stats: An
 def test_a_percentile_of_clustered_ios_is_known_less_well() -> None:
     buckets = histogram([1000 * each for each in range(1, 2001)])
     one = stats.percentile_interval(buckets.idx, buckets.n, 90.0)
-    clustered = stats.percentile_interval(buckets.idx, buckets.n, 90.0, stats.Spread(0.2, 1000))
+    clustered = stats.percentile_interval(buckets.idx, buckets.n, 90.0, stats.LogSpread(0.2, 1000))
     assert one is not None and clustered is not None
     assert clustered[1] - clustered[0] > 2 * (one[1] - one[0])

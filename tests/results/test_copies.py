@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.results.samples import DATA
-from tui.results.copies.run import Copy, copies_of
-from tui.results.store.load import load_record
+from tui.export.copies import Copy, copies_of
+from tui.library.load import load_record
 
 RUNS = DATA.parent / "runs"
 

@@ -7,12 +7,12 @@ import pytest
 from tests.results.samples import closed, compared, doubts, ended, load, result, run_of, started
 from tests.results.test_record import valid
 from tests.results.test_timing import host_run
-from tui.journal.loss import ended_badly, loss_text, told_in_range, told_of
+from tui.journal.clock import ended_badly, loss_text, told_in_range, told_of
 from tui.journal.state import RunState
+from tui.library.build import build_record
 from tui.model.event import AnyEvent, HostProblem, HostState, StopRequested
 from tui.model.record import RunRecord
-from tui.results.report.summary import summary_text
-from tui.results.store.build import build_record
+from tui.view.run_summary import summary_text
 
 HOSTS = tuple(f"h{number}" for number in range(1, 9))
 

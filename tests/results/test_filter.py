@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tui.library.filter import parse
+from tui.library.summary import ORDERS, FindingSummary, RunSummary, ordered
 from tui.model.problem import UsageError
-from tui.results.store.filter import parse
-from tui.results.store.order import ORDERS, ordered
-from tui.results.store.summary import FindingSummary, RunSummary
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 WEKA = RunSummary(

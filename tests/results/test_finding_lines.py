@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tui.model.record import Finding
-from tui.results.text.findings import record_lines
 from tui.text.line import plain_lines
+from tui.view.findings import record_lines
 
 SLOW = [
     Finding(id="V14", severity="warning", message=message, value=0.25, threshold=0.8)

@@ -8,13 +8,13 @@ from tests.results.evidence import direction
 from tests.results.samples import closed, compared, doubts, load, result, run_of
 from tests.results.test_record import valid
 from tests.results.test_timing import host_run
+from tui.judge.catalogue import verdict_of
+from tui.library.build import build_record
 from tui.model.event import AnyEvent
 from tui.model.record import Finding, RunRecord
 from tui.model.step_record import ResultsRecord, StepRecord
-from tui.results.findings.catalogue import verdict_of
-from tui.results.report.summary import summary_text
-from tui.results.store.build import build_record
-from tui.results.text.judged import checks_text
+from tui.view.run_summary import summary_text
+from tui.view.step_notes import checks_text
 
 HOSTS = ("h1", "h2", "h3", "h4")
 

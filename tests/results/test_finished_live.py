@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.app.journal_maker import MIX, RunMaker, host_names
-from tui.app.screens.live.text import measured_text, subject_of
+from tui.app.screens.live_text import measured_text, subject_of
 from tui.app.widgets.graph_panels import BANDWIDTH, IOPS, LATENCY, average_of
 from tui.app.widgets.host_rows import rate_of
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
+from tui.library.build import build_record
 from tui.model.rundir import JOURNAL_FILE
-from tui.results.store.build import build_record
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 
 from tests.results.samples import sample, started
 from tui.cli.shared.progress import status_text
+from tui.journal.host import silent_hosts_text, waiting_text
 from tui.journal.state import RunState
-from tui.journal.waiting import silent_hosts_text, waiting_text
 from tui.model.event import AnyEvent, HostState, PhaseStarted, RunResumed, TaskEnded
 
 HOSTS = ("h1", "h2", "h3")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tui.metrics.telemetry import metric_of
 from tui.model.step_record import HostTelemetryRecord, StepRecord, TelemetryColumn
-from tui.results.report.tables import load_tables
-from tui.results.text.host_load import disks_in_use, load_lines, load_table
 from tui.text.line import WARN
+from tui.view.report.tables import load_tables
+from tui.view.step_notes import disks_in_use, load_lines, load_table
 
 
 def host(name: str, role: str = "client", **columns: tuple[float, float]) -> HostTelemetryRecord:

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from tui.library.imported import records_of
 from tui.model.record import RunRecord
 from tui.model.step_record import DirectionRecord
-from tui.results.imports.keep import records_of
 
 DATA = Path(__file__).parents[1] / "data"
 FIO = sorted(path for name in ("cs", "errors", "size", "stall", "stream") for path in (DATA / "fio" / name).glob("*"))

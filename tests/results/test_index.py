@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.results.samples import DATA
-from tui.results.store import index
-from tui.results.store.build import write_record
-from tui.results.store.index import INDEX_FILE, Index
-from tui.results.store.marks import rename, star
-from tui.results.store.runs import RunStore
-from tui.results.store.summary import RunSummary
+from tui.library import runs
+from tui.library.build import write_record
+from tui.library.runs import INDEX_FILE, Index, RunStore
+from tui.library.summary import RunSummary, rename, star
 
 LONG_AGO_S = 1_700_000_000
 NAMES = [f"2026112{day}T080000Z-test-mix-000{day}" for day in range(4)]
@@ -42,7 +40,7 @@ def store(made: Path, tmp_path: Path) -> RunStore:
     return store
 
 
-def kept(store: RunStore) -> dict[str, index.Entry]:
+def kept(store: RunStore) -> dict[str, runs.IndexEntry]:
     return Index.read(store.runs_dir / INDEX_FILE).runs
 
 
@@ -50,7 +48,7 @@ def test_what_did_not_change_is_listed_without_a_look_into_any_run(
     store: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = store.list()
-    monkeypatch.setattr(index, "summarize", lambda *_, **__: pytest.fail("a run was read"))
+    monkeypatch.setattr(runs, "summarize", lambda *_, **__: pytest.fail("a run was read"))
     assert store.list() == before and len(before) == 4
     assert before[0].checks, "lists that runs share are there"
 
@@ -95,7 +93,7 @@ def test_a_directory_that_cannot_be_written_is_listed(store: RunStore, monkeypat
         raise PermissionError(13, "Permission denied")
 
     (store.runs_dir / INDEX_FILE).unlink()
-    monkeypatch.setattr(index, "write_atomic", refuse)
+    monkeypatch.setattr(runs, "write_atomic", refuse)
     assert len(store.list()) == 4
 
 

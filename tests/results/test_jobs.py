@@ -6,10 +6,10 @@ from pathlib import Path
 
 from tests.results.samples import closed, histogram, run_of
 from tests.results.test_timing import host_run
+from tui.library.build import build_record
 from tui.metrics.histogram import Histogram
 from tui.model.event import AnyEvent, DirectionResult, HostResult, LatencyResult
-from tui.results.report.summary import summary_text
-from tui.results.store.build import build_record
+from tui.view.run_summary import summary_text
 
 FAST, SLOW = [1_000, 2_000] * 50, [900_000] * 10
 

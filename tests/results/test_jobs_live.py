@@ -11,8 +11,8 @@ from tests.results.samples import closed, histogram, run_of
 from tests.results.test_timing import host_run
 from tui.journal.reader import Damaged, parse_line, read_events
 from tui.journal.state import RunState
+from tui.library.build import build_record
 from tui.model.event import AnyEvent, DirectionSample, HostResult, Sample, encode
-from tui.results.store.build import build_record
 
 LATENCIES = {"small": [1_000] * 98 + [2_000] * 2, "large": [900_000] * 10}
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tests.results.compare_runs import latency_of
 from tests.results.evidence import direction, evidence, found
+from tui.analysis.compare import compare
+from tui.analysis.criteria import judge
+from tui.analysis.measured import points_of
 from tui.model.criteria import parse_criterion
 from tui.model.plan import Headline
 from tui.model.record import HeadlineRecord, ProfileRecord, RunRecord
 from tui.model.step_record import AggregateRecord, ResultsRecord, SeriesColumns, SeriesRecord, StepRecord
-from tui.results.compare.compare import compare
-from tui.results.compare.criteria import judge
-from tui.results.compare.measured import points_of
-from tui.results.objections.catalogue import laggards, merged
+from tui.view.objection_catalogue import laggards, merged
 
 USUAL = [100_000 + 10 * at for at in range(5_000)]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tui.model.step_record import AggregateRecord, LatencyRecord, ResultsRecord, StepRecord
-from tui.results.record.length import is_short, length_text
-from tui.results.text.judged import submission_text
+from tui.record.headline import is_short, length_text
+from tui.view.step_notes import submission_text
 
 
 def step(slat_ns: float | None, lat_ns: float, measured_s: float = 10.0) -> StepRecord:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped
 
-from tui.results.text.junit import Case, Suite, junit_xml
+from tui.text.junit import Case, Suite, junit_xml
 
 CASES = [
     Case("p99 ≤ 2 ms", "passed", "1.8 ms", group="thresholds"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tui.results.matrix.knee import LEAST_GAIN, LEAST_POINTS, Point, doublings, efficiency, knee
+from tui.record.matrix import LEAST_GAIN, LEAST_POINTS, Point, doublings, efficiency, knee
 
 DOUBLINGS = [2.0**n for n in range(8)]
 positive = st.floats(1e-3, 1e9)

@@ -12,11 +12,11 @@ from tui.journal.state import KEPT_MESSAGES, RunState
 from tui.metrics.histogram import Histogram
 from tui.model.event import (
     AnyEvent,
-    HostFacts,
+    HostFactsCollected,
     HostProblem,
     HostState,
     Message,
-    Note,
+    NoteAdded,
     PhaseEnded,
     PhaseStarted,
     RunEnded,
@@ -251,7 +251,7 @@ def test_a_host_that_is_done_does_not_count_for_the_current_rate() -> None:
 def test_every_visible_change_of_a_host_raises_its_version() -> None:
     state = state_after(*started("h1"))
     events: list[AnyEvent] = [
-        HostFacts(t=1.0, host="h1", facts={"cpus": 8}),
+        HostFactsCollected(t=1.0, host="h1", facts={"cpus": 8}),
         HostState(t=1.0, host="h1", state="connecting", detail="connection lost"),
         HostProblem(t=1.0, host="h1", phase="measure", code="lost", message="gone", fatal=False),
         sample(1.0, "h1", [1000]),
@@ -305,7 +305,7 @@ def test_the_state_follows_the_run() -> None:
 
 def test_a_note_of_next_week_does_not_make_the_run_longer() -> None:
     ended = RunEnded(t=60.0, state="complete", exit_code=0)
-    state = state_after(*started("h1"), ended, Note(t=600_000.0, text="later"))
+    state = state_after(*started("h1"), ended, NoteAdded(t=600_000.0, text="later"))
     assert state.t == 60.0
     assert state.messages[-1].text == "note: later"
 

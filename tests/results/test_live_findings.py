@@ -15,19 +15,18 @@ from tests.app.matrix_maker import line_sweep
 from tests.app.search_maker import offers, search_in
 from tui.journal.reader import JournalTail
 from tui.journal.state import RunState
-from tui.model.event import HostFacts, Sample, encode
+from tui.judge import live
+from tui.judge.catalogue import BY_ID, CHECKS
+from tui.judge.check import CheckResult
+from tui.judge.live import LiveFinding, LiveFindings
+from tui.library.build import build_record
+from tui.model.event import HostFactsCollected, Sample, encode
 from tui.model.plan import JobLoad, Plan
 from tui.model.record import Finding
 from tui.model.rundir import PLAN_FILE
-from tui.results.findings import live
-from tui.results.findings.catalogue import BY_ID, CHECKS
-from tui.results.findings.check import Found
-from tui.results.findings.live import LiveFinding, LiveFindings
-from tui.results.record.running import RunningStep
-from tui.results.slices import at_once
-from tui.results.store.build import build_record
-from tui.results.text.findings import live_lines
+from tui.record.running_step import RunningStep, at_once
 from tui.text.line import plain_lines
+from tui.view.findings import live_lines
 
 BUSY = {"cpu.busy": 99.0, "core.busy": 100.0, "gen.thread": 50.0, "core.number": 3.0, "cpu.steal": 0.0}
 IDLE = BUSY | {"cpu.busy": 20.0, "core.busy": 40.0}
@@ -235,7 +234,7 @@ def test_concurrency_is_checked_while_the_run_goes_on(tmp_path: Path) -> None:
 def test_facts_that_differ_are_found_at_the_first_look(tmp_path: Path) -> None:
     at = watched(tmp_path, hosts=2)
     for host, governor in zip(at.maker.hosts, ("performance", "powersave"), strict=True):
-        at.maker.add(HostFacts(t=at.maker.t, host=host, facts={"governor": governor, "cpus": 8}))
+        at.maker.add(HostFactsCollected(t=at.maker.t, host=host, facts={"governor": governor, "cpus": 8}))
     at.seconds(11)
     assert "V20" in at.now
 
@@ -254,7 +253,7 @@ def test_noise_before_the_load_is_found_while_the_load_goes_on(tmp_path: Path) -
 def test_a_check_that_fails_ends_neither_the_look_nor_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(_: object) -> list[Found]:
+    def fails(_: object) -> list[CheckResult]:
         raise KeyError("x")
 
     broken = replace(BY_ID["V14"], of_step=fails)

@@ -12,8 +12,8 @@ from tui.cli.shared.progress import matrix_text, status_text
 from tui.journal.reader import JournalTail
 from tui.journal.state import RunState
 from tui.model.event import PhaseStarted, StepEnded
-from tui.results.matrix.plan_sums import parts_of, steps_text, written_bytes
-from tui.results.matrix.progress import OVERHEAD_S, MatrixProgress, matrix_progress
+from tui.record.progress import OVERHEAD_S, MatrixProgress, matrix_progress
+from tui.view.plan import parts_of, steps_text, written_bytes
 
 RUNTIME_S = 20.0
 

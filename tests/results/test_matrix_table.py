@@ -7,15 +7,14 @@ from hypothesis import strategies as st
 
 from tests.results.matrices import CEPH, MIB, cell, ceph, line
 from tui.metrics.registry import BY_UNIT
-from tui.results.matrix.render import Look, knee_texts, remarks, table_lines, title_of
-from tui.results.matrix.scale import scale_of
-from tui.results.matrix.table import MatrixTable, main_axis, tables_of
-from tui.results.record.cells import Cell, value_texts
+from tui.record.cells import Cell, value_texts
+from tui.record.matrix import MatrixTable, main_axis, tables_of
 from tui.text.line import plain_lines
+from tui.view.matrix import MatrixStyle, knee_texts, remarks, scale_of, table_lines, title_of
 
 
 def text_of(table: MatrixTable, width: int = 80, *, details: bool = True) -> list[str]:
-    return plain_lines(table_lines(table, width, Look(details)))
+    return plain_lines(table_lines(table, width, MatrixStyle(details)))
 
 
 def grid(down: list[str], across: list[str], **options: object) -> list[Cell]:

@@ -11,14 +11,14 @@ from msgspec.structs import replace
 
 from tests.app.matrix_maker import figures_of, suite, sweep
 from tests.results.matrices import cell, line
+from tui.library.build import build_record
 from tui.model.plan import Headline
 from tui.model.record import RunRecord
-from tui.results.matrix.table import tables_of
-from tui.results.record.cells import cells_of_record
-from tui.results.report.summary import summary_text
-from tui.results.store.build import build_record
-from tui.results.text.matrix_chart import axis_ticks, is_logarithmic, table_chart
+from tui.record.cells import cells_of_record
+from tui.record.matrix import tables_of
 from tui.text.line import plain_lines
+from tui.view.matrix_chart import axis_ticks, is_logarithmic, table_chart
+from tui.view.run_summary import summary_text
 
 
 def record_of(maker: object) -> RunRecord:

@@ -6,22 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tui.journal.metadata import MetadataView
+from tui.journal.progress import MetadataView
 from tui.journal.state import RunState
+from tui.judge.check import RunEvidence
+from tui.judge.load import rank_shift
 from tui.model.event import MetadataIteration, MetadataPhase, MetadataResult, OperationResult
 from tui.model.plan import HostTask, MpiLaunch, Plan, ProfileRef, Step
 from tui.model.step_record import StepRecord
-from tui.results.findings.check import Evidence
-from tui.results.findings.metadata import rank_shift
-from tui.results.record.journal import JournalData
-from tui.results.record.metadata import (
-    metadata_lines,
-    metadata_record,
-    metadata_remarks,
-    metadata_tables,
-    operation_value,
-)
-from tui.workloads.mdtest.output import Output
+from tui.record.headline import metadata_lines, metadata_record, metadata_remarks, metadata_tables, operation_value
+from tui.record.timeline import JournalData
+from tui.workloads.mdtest.output import MdtestOutput
 
 MDTEST = Path(__file__).parents[1] / "data" / "mdtest"
 STEP = Step(0, "x", "mdtest", {}, [HostTask(f"h{n}", 0, "", []) for n in (1, 2)], None, mpi=MpiLaunch("/d", 2, 100, 3))
@@ -120,7 +114,7 @@ def test_digits_are_grouped() -> None:
 
 @pytest.mark.parametrize("name", ["main", "3.3.0", "1.9.3"])
 def test_an_iteration_is_never_a_column_beside_a_maximum_that_it_exceeds(name: str) -> None:
-    output = Output()
+    output = MdtestOutput()
     for line in (MDTEST / f"mdtest-{name}-profile-v.out").read_text().splitlines():
         output.line(line)
     view = running()
@@ -158,7 +152,7 @@ def test_a_shift_to_the_same_client_is_a_warning(shift: int, nodes: int, phases:
     state.at_step(0).metadata = view
     record = StepRecord(index=0, name="x", metadata=metadata_record(view, STEP))
     plan = Plan(ProfileRef("x", 1, "", "", ""), {}, [], [STEP])
-    found = rank_shift.look(Evidence(plan, [], [record], JournalData(state)))
+    found = rank_shift.look(RunEvidence(plan, [], [record], JournalData(state)))
     assert [finding.scope["phases"] for finding in found] == ([phases] if phases else [])
     assert all(finding.severity == "warning" for finding in found)
 

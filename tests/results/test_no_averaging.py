@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import tui
-from tui.app.screens.result.page import course
-from tui.results.report.over_time import points_of
-from tui.text.timeaxis import TimeAxis, merged, spread_over
+from tui.app.screens.result_page import course
+from tui.text.plot import TimeAxis, merged, spread_over
+from tui.view.report.step_charts import points_of
 
 AVERAGES = {"mean", "fmean", "merge_values"}
 TAILS = re.compile(r"p\d\d|percentile|tail", re.IGNORECASE)
-MEANT = {"tui/results/objections/catalogue.py"}  # it says beside the right figure what averaging would have given
+MEANT = {"tui/view/objection_catalogue.py"}  # it says beside the right figure what averaging would have given
 
 
 def averaged(tree: ast.AST) -> list[str]:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.results.compare_runs import IOPS, repeated, run, step
-from tui.results.compare.compare import compare
-from tui.results.compare.noise import NoiseFloors, measure
+from tui.analysis.compare import compare
+from tui.analysis.measured import NoiseFloors, measure
 
 
 @pytest.fixture

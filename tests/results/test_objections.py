@@ -9,17 +9,16 @@ import pytest
 
 from tests.results.samples import DATA, closed, run_of
 from tests.results.test_timing import host_run
-from tui.model.condition_record import AttestationRecord
-from tui.model.event import HostFacts
+from tui.judge.catalogue import BY_ID
+from tui.judge.check import Moot
+from tui.library.build import build_record
+from tui.model.event import HostFactsCollected
 from tui.model.record import ClockRecord, Finding, RunRecord
-from tui.results.findings.catalogue import BY_ID
-from tui.results.findings.check import Moot
-from tui.results.objections.answers import ObjectionAnswer
-from tui.results.objections.catalogue import OBJECTIONS, objections_to
-from tui.results.objections.text import objection_lines
-from tui.results.report.summary import summary_text
-from tui.results.store.build import build_record
+from tui.model.step_record import AttestationRecord
 from tui.text.line import plain_lines
+from tui.view.objection_catalogue import OBJECTIONS, objections_to
+from tui.view.objections import ObjectionAnswer, objection_lines
+from tui.view.run_summary import summary_text
 
 MIX = build_record(DATA / "mix")
 
@@ -116,7 +115,7 @@ def test_hosts_with_start_skew_make_the_objection_stand(tmp_path: Path) -> None:
 
 def test_names_of_one_machine_are_a_fact_of_the_hosts_and_no_finding(tmp_path: Path) -> None:
     facts = {"boot_id": "b1", "hostname": "box"}
-    seen = [HostFacts(t=1.0, host=host, facts=dict(facts)) for host in ("h1", "h2")]
+    seen = [HostFactsCollected(t=1.0, host=host, facts=dict(facts)) for host in ("h1", "h2")]
     events = [*seen, *host_run("h1", 10.0, 40.0), *host_run("h2", 10.0, 40.0), closed(42.0)]
     run = build_record(run_of(tmp_path, ["h1", "h2"], events))
     said = [each for each in against(run, "alike").evidence if "one machine" in each.text]

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from tui.app.screens.live.feed import ReplayFeed
+from tui.app.screens.live_feed import ReplayFeed
 from tui.engine.session.history import read_history
-from tui.journal.plan_file import load_plan
 from tui.journal.reader import read_events
+from tui.journal.rundir import load_plan
 from tui.journal.state import RunState
-from tui.results.store.build import build_record
-from tui.results.store.load import load_record
-from tui.results.store.runs import RunStore
-from tui.results.store.unfinished import is_unfinished
+from tui.library.build import build_record
+from tui.library.load import load_record
+from tui.library.runs import RunStore
+from tui.library.unfinished import is_unfinished
 
 OLD = Path(__file__).parents[1] / "data" / "runs"
 RUNS = ("plain", "sweep", "aborted", "recovered", "mdtest")

@@ -18,13 +18,12 @@ import pytest
 from tests.lab.agent import ssh_agent
 from tests.results.test_verify import RAW, WHOLE
 from tui.cli.main import main
+from tui.library.archives import HEADER, OLD_HEADER, SUM_BYTES
+from tui.library.build import write_record
+from tui.library.pack import pack, put_in_place, read_pack
+from tui.library.unfinished import unfinished_runs
+from tui.library.verify import unpack
 from tui.model.problem import BenchtuiError, UsageError
-from tui.results.pack.read import read_pack
-from tui.results.pack.stream import HEADER, OLD_HEADER, SUM_BYTES
-from tui.results.pack.unpack import unpack
-from tui.results.pack.write import pack, put_in_place
-from tui.results.store.build import write_record
-from tui.results.store.unfinished import unfinished_runs
 
 RUN_ID = "20261122T121716Z-demo-quick-f5fa"
 needs_ssh_keygen = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen on this machine")

@@ -13,12 +13,7 @@ from tests.app.matrix_maker import MatrixMaker
 from tests.results.evidence import direction, series
 from tui.journal.state import RunState
 from tui.journal.writer import append_events
-from tui.model.event import LimiterProved, StepStarted
-from tui.model.plan import HostTask, JobLoad, Step
-from tui.model.problem import UsageError
-from tui.model.proof import Experiment, Proof, ProofResult
-from tui.model.step_record import ResultsRecord, StepRecord
-from tui.results.findings.experiments import (
+from tui.judge.proof import (
     HALF,
     MORE,
     MORE_EACH,
@@ -29,16 +24,21 @@ from tui.results.findings.experiments import (
     UNPACED,
     chosen,
     experiments,
+    judged,
 )
-from tui.results.findings.proof import judged
-from tui.results.findings.unknown import Moot
-from tui.results.record.journal import read_journal
-from tui.results.store.build import write_record
-from tui.results.store.load import load_record
-from tui.results.store.proofs import question_of, tell_proved
-from tui.results.store.unfinished import is_unfinished
+from tui.judge.severity import Moot
+from tui.library.additions import question_of, tell_proved
+from tui.library.build import write_record
+from tui.library.load import load_record
+from tui.library.unfinished import is_unfinished
+from tui.model.event import LimiterProved, StepStarted
+from tui.model.plan import HostTask, JobLoad, Step
+from tui.model.problem import UsageError
+from tui.model.search import LoadChange, Proof, ProofResult
+from tui.model.step_record import ResultsRecord, StepRecord
+from tui.record.timeline import read_journal
 
-MORE_IN_FLIGHT = Experiment("twice-in-flight", MORE)
+MORE_IN_FLIGHT = LoadChange("twice-in-flight", MORE)
 STEADY = [0.99, 1.01, 1.0, 0.99, 1.01, 1.0, 0.99, 1.01, 1.0, 1.0]
 RESTLESS = [0.6, 0.6, 1.3, 1.4, 0.7, 0.6, 1.4, 1.3, 1.0, 1.1]
 
@@ -58,7 +58,7 @@ def load(
 
 
 def outcome(
-    experiment: Experiment, unchanged: StepRecord, changed: StepRecord, before: float | None = None
+    experiment: LoadChange, unchanged: StepRecord, changed: StepRecord, before: float | None = None
 ) -> ProofResult:
     return judged(Proof("r1", 0, "some", "words", experiment, before), [unchanged, changed], "r2")
 
@@ -66,65 +66,65 @@ def outcome(
 @pytest.mark.parametrize(
     ("experiment", "changed", "said"),
     [
-        (Experiment("twice-in-flight", MORE), load(1900), "agreed"),
-        (Experiment("twice-in-flight", MORE), load(1020), "disagreed"),  # it was not concurrency
-        (Experiment("twice-in-flight", MORE), load(1200), "could-not-tell"),
-        (Experiment("twice-in-flight", NO_MORE), load(1030), "agreed"),
-        (Experiment("twice-in-flight", NO_MORE), load(1900), "disagreed"),  # it was neither device nor storage
-        (Experiment("half-block", SAME_BYTES), load(2000, block=2048), "agreed"),
-        (Experiment("half-block", SAME_BYTES), load(1000, block=2048), "disagreed"),  # bytes were not the limit
-        (Experiment("half-block", SAME_IOPS), load(1000, block=2048), "agreed"),
-        (Experiment("half-block", SAME_IOPS), load(2000, block=2048), "disagreed"),
-        (Experiment("half-workers", HALF), load(510), "agreed"),
-        (Experiment("half-workers", HALF), load(990), "disagreed"),  # the others took over what was left
-        (Experiment("no-rate", UNPACED), load(1500), "agreed"),
-        (Experiment("no-rate", UNPACED), load(1000), "disagreed"),
+        (LoadChange("twice-in-flight", MORE), load(1900), "agreed"),
+        (LoadChange("twice-in-flight", MORE), load(1020), "disagreed"),  # it was not concurrency
+        (LoadChange("twice-in-flight", MORE), load(1200), "could-not-tell"),
+        (LoadChange("twice-in-flight", NO_MORE), load(1030), "agreed"),
+        (LoadChange("twice-in-flight", NO_MORE), load(1900), "disagreed"),  # it was neither device nor storage
+        (LoadChange("half-block", SAME_BYTES), load(2000, block=2048), "agreed"),
+        (LoadChange("half-block", SAME_BYTES), load(1000, block=2048), "disagreed"),  # bytes were not the limit
+        (LoadChange("half-block", SAME_IOPS), load(1000, block=2048), "agreed"),
+        (LoadChange("half-block", SAME_IOPS), load(2000, block=2048), "disagreed"),
+        (LoadChange("half-workers", HALF), load(510), "agreed"),
+        (LoadChange("half-workers", HALF), load(990), "disagreed"),  # the others took over what was left
+        (LoadChange("no-rate", UNPACED), load(1500), "agreed"),
+        (LoadChange("no-rate", UNPACED), load(1000), "disagreed"),
     ],
 )
-def test_one_host(experiment: Experiment, changed: StepRecord, said: str) -> None:
+def test_one_host(experiment: LoadChange, changed: StepRecord, said: str) -> None:
     assert outcome(experiment, load(1000), changed).outcome == said
 
 
 @pytest.mark.parametrize(
     ("experiment", "total", "said"),
     [
-        (Experiment("half-hosts", MORE_EACH), 3900, "agreed"),  # the rest gets all that there is
-        (Experiment("half-hosts", MORE_EACH), 2000, "disagreed"),
-        (Experiment("half-hosts", SAME_EACH), 2000, "agreed"),  # each client is its own limit
-        (Experiment("half-hosts", SAME_EACH), 3900, "disagreed"),
+        (LoadChange("half-hosts", MORE_EACH), 3900, "agreed"),  # the rest gets all that there is
+        (LoadChange("half-hosts", MORE_EACH), 2000, "disagreed"),
+        (LoadChange("half-hosts", SAME_EACH), 2000, "agreed"),  # each client is its own limit
+        (LoadChange("half-hosts", SAME_EACH), 3900, "disagreed"),
     ],
 )
-def test_half_of_the_hosts_are_compared_host_by_host(experiment: Experiment, total: float, said: str) -> None:
+def test_half_of_the_hosts_are_compared_host_by_host(experiment: LoadChange, total: float, said: str) -> None:
     assert outcome(experiment, load(4000, hosts=4), load(total, hosts=2)).outcome == said
 
 
 def test_everything_is_said_with_its_figures() -> None:
-    found = outcome(Experiment("twice-in-flight", MORE), load(1000), load(1900))
+    found = outcome(LoadChange("twice-in-flight", MORE), load(1000), load(1900))
     gave = "twice as many I/Os in flight gave 1.90x the IOPS (1.00k to 1.90k, ±1 %)"
     assert found.text == f"agreed: {gave}; predicted 1.3x the IOPS or more"
     assert (found.unchanged, found.changed, found.ratio, found.run_id) == (1000.0, 1900.0, 1.9, "r2")
 
 
 def test_what_lies_within_the_spread_cannot_be_told() -> None:
-    found = outcome(Experiment("twice-in-flight", MORE), load(1000, shape=RESTLESS), load(1500, shape=RESTLESS))
+    found = outcome(LoadChange("twice-in-flight", MORE), load(1000, shape=RESTLESS), load(1500, shape=RESTLESS))
     assert found.outcome == "could-not-tell"
     assert found.spread is not None and found.spread > 0.2
 
 
 def test_a_state_that_is_not_that_of_the_run_any_more_tells_nothing() -> None:
-    found = outcome(Experiment("twice-in-flight", MORE), load(1000), load(1900), before=2500.0)
+    found = outcome(LoadChange("twice-in-flight", MORE), load(1000), load(1900), before=2500.0)
     assert found.outcome == "could-not-tell"
     assert "the same load now gives 1.00k, in the run it gave 2.50k" in found.text
 
 
 @pytest.mark.parametrize("state", ["failed", "cut", "missing"])
 def test_a_step_that_was_not_measured_whole_tells_nothing(state: str) -> None:
-    found = outcome(Experiment("twice-in-flight", MORE), load(1000), load(1900, state=state))
+    found = outcome(LoadChange("twice-in-flight", MORE), load(1000), load(1900, state=state))
     assert (found.outcome, "not measured whole" in found.text) == ("could-not-tell", True)
 
 
 def test_too_few_seconds_tell_nothing() -> None:
-    found = outcome(Experiment("twice-in-flight", MORE), load(1000), load(1900, shape=[1.0, 1.0]))
+    found = outcome(LoadChange("twice-in-flight", MORE), load(1000), load(1900, shape=[1.0, 1.0]))
     assert (found.outcome, found.spread) == ("could-not-tell", None)
 
 

@@ -15,11 +15,11 @@ import pytest
 from tests.results.make_journals import Case, plan_of
 from tests.results.samples import write
 from tui.journal.reader import read_events
+from tui.library.build import build_record
 from tui.metrics.histogram import Histogram
 from tui.model.event import AnyEvent, HostClock, HostState, PhaseEnded, PhaseStarted, RunEnded, RunStarted, Sample
 from tui.model.plan import Headline, Step
 from tui.model.record import RunRecord
-from tui.results.store.build import build_record
 from tui.workloads.fio.reader import FioReader
 
 FIO = shutil.which("fio")

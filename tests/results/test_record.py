@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.results.samples import CASES, DATA, measured_in, sample
-from tui.journal.plan_file import load_plan
+from tui.journal.rundir import load_plan
 from tui.journal.state import RunState
+from tui.library.build import build_record, write_record
+from tui.library.load import load_record
 from tui.metrics.histogram import Histogram
 from tui.model.event import (
     AnyEvent,
@@ -23,7 +25,7 @@ from tui.model.event import (
     HostProblem,
     HostResult,
     Message,
-    Note,
+    NoteAdded,
     PhaseEnded,
     PhaseStarted,
     RunEnded,
@@ -35,9 +37,7 @@ from tui.model.event import (
 from tui.model.plan import Headline, Plan
 from tui.model.problem import BenchtuiError
 from tui.model.record import RunRecord, run_json_schema
-from tui.results.record.figures import rebuild
-from tui.results.store.build import build_record, write_record
-from tui.results.store.load import load_record
+from tui.record.figures import rebuild
 
 SCHEMA = run_json_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -352,7 +352,7 @@ def test_a_damaged_record_is_one_clear_line(tmp_path: Path) -> None:
 
 
 def test_notes_are_dated_by_the_wall_clock_and_do_not_stretch_the_run(tmp_path: Path) -> None:
-    events = [*events_of("mix"), Note(t=86400.0, text="looks good")]
+    events = [*events_of("mix"), NoteAdded(t=86400.0, text="looks good")]
     record = build_record(run_dir_of("mix", tmp_path / "run", events))
     assert [note.text for note in record.notes] == ["a recorded run", "looks good"]
     assert record.notes[1].utc == "2026-11-21T10:15:30.250Z"

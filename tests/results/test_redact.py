@@ -14,9 +14,9 @@ import pytest
 from tui.cli.main import main
 from tui.model.exporter import installed, load
 from tui.model.record import RunRecord
-from tui.results.report.content import Source
-from tui.results.report.redact import Names, Replacer, redacted
-from tui.results.report.write import written
+from tui.view.report.content import ReportedRun
+from tui.view.report.redact import Names, Replacer, redacted
+from tui.view.report.write import written
 
 RUN = Path(__file__).parents[1] / "data" / "runs" / "plain"
 HOSTS = ("acmedb01.berlin.acme-bank.example", "acmedb02.berlin.acme-bank.example")
@@ -60,18 +60,18 @@ def renamed() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def source() -> Source:
-    return Source(RunRecord.model_validate(renamed()), RUN)
+def source() -> ReportedRun:
+    return ReportedRun(RunRecord.model_validate(renamed()), RUN)
 
 
 @pytest.mark.parametrize("shape", ["html", "md"])
-def test_no_name_is_left(source: Source, shape: Any) -> None:
+def test_no_name_is_left(source: ReportedRun, shape: Any) -> None:
     text = written([source], shape, redact=True)
     assert [name for name in SECRETS if name.casefold() in text.casefold()] == []
     assert all(name.casefold() in written([source], "md").replace("\\", "").casefold() for name in SECRETS[:2])
 
 
-def test_a_host_has_one_name_everywhere(source: Source) -> None:
+def test_a_host_has_one_name_everywhere(source: ReportedRun) -> None:
     (found,) = redacted([source])
     record = found.record
     assert [host.name for host in record.hosts] == ["host-1", "host-2"]
@@ -83,7 +83,7 @@ def test_a_host_has_one_name_everywhere(source: Source) -> None:
     assert record.hosts[0].facts["target_mount"] == "/mnt/dir-1"
 
 
-def test_figures_and_facts_of_hardware_stay(source: Source) -> None:
+def test_figures_and_facts_of_hardware_stay(source: ReportedRun) -> None:
     (found,) = redacted([source])
     assert found.record.headline == source.record.headline
     before, after = (each.record.steps[0].results.aggregate["read"] for each in (source, found))
@@ -93,13 +93,13 @@ def test_figures_and_facts_of_hardware_stay(source: Source) -> None:
     assert (found.record.notes, found.record.tags) == ([], {})
 
 
-def test_words_of_ones_own_are_hidden_too(source: Source) -> None:
+def test_words_of_ones_own_are_hidden_too(source: ReportedRun) -> None:
     text = written([source], "md", words=["Xeon(R)"], redact=True)
     assert "Xeon" not in text
     assert "name-1" in text
 
 
-def test_runs_of_one_report_share_their_names(source: Source) -> None:
+def test_runs_of_one_report_share_their_names(source: ReportedRun) -> None:
     first, second = redacted([source, source])
     assert [host.name for host in first.record.hosts] == [host.name for host in second.record.hosts]
     assert (first.record.run_id, second.record.run_id) == ("run-1", "run-2")
@@ -161,7 +161,7 @@ def test_what_a_target_is_mounted_from_is_hidden_everywhere(fstype: str, mounted
     words = [each for each in hidden if len(each) > 3 and each.isalnum()]
     said = f"{mounted} is slow, {' and '.join(words)} too, mallory"
     record["messages"] = [{"t_s": 1.0, "severity": "warning", "host": None, "text": said}]
-    (found,) = redacted([Source(RunRecord.model_validate(record), RUN)])
+    (found,) = redacted([ReportedRun(RunRecord.model_validate(record), RUN)])
     left = found.record.to_json()
     assert [each for each in (*hidden, "mallory", "acmevol") if each in left] == []
     facts = found.record.hosts[0].facts
@@ -180,7 +180,7 @@ def test_what_a_preset_cites_stays() -> None:
     record = json.loads((RUN / "run.json").read_text())
     cited = {"document": "https://docs.acme-storage.io/testing", "text": "see docs.acme-storage.io"}
     record["profile"].update(preset=True, source=cited)
-    (found,) = redacted([Source(RunRecord.model_validate(record), RUN)])
+    (found,) = redacted([ReportedRun(RunRecord.model_validate(record), RUN)])
     assert found.record.profile.source == cited
 
 

@@ -17,27 +17,23 @@ from tests.results.compare_runs import run as run_of
 from tests.results.compare_runs import step
 from tests.results.matrices import line
 from tests.results.test_sizing import scaled
-from tui.metrics.heat import SHARES
+from tui.library.build import build_record
+from tui.library.load import load_record
 from tui.metrics.histogram import Histogram
+from tui.metrics.series import SHARES
 from tui.model.record import RunRecord
 from tui.model.rundir import MARKS_FILE
-from tui.results.matrix.table import tables_of
-from tui.results.objections.catalogue import objections_to
-from tui.results.report.charts import tail_curve
-from tui.results.report.content import Source, report_of
-from tui.results.report.document import Chart, Report, Table
-from tui.results.report.heat import HeatMap, heat_of, patches_of
-from tui.results.report.html import html_of
-from tui.results.report.markdown import escaped, markdown_of
-from tui.results.report.objections import objection_blocks
-from tui.results.report.over_time import points_of, reading_note
-from tui.results.report.side_by_side import Versus
-from tui.results.report.sweep import sweep_chart
-from tui.results.report.telemetry import by_second
-from tui.results.report.write import source_at, written
-from tui.results.store.build import build_record
-from tui.results.store.load import load_record
-from tui.results.text.matrix_chart import series_of
+from tui.record.matrix import tables_of
+from tui.view.document import Chart, DocumentTable, Report, escaped, markdown_of
+from tui.view.matrix_chart import series_of
+from tui.view.objection_catalogue import objections_to
+from tui.view.report.content import ReportedRun, report_of
+from tui.view.report.heat import HeatMap, heat_of, patches_of
+from tui.view.report.run_charts import by_second, sweep_chart
+from tui.view.report.side_by_side import Versus
+from tui.view.report.step_charts import points_of, reading_note, tail_curve
+from tui.view.report.tables import objection_blocks
+from tui.view.report.write import html_of, source_at, written
 
 RUNS = Path(__file__).parents[1] / "data" / "runs"
 HOSTILE = "<script>alert(1)</script>'\"&amp;|`${x}`"
@@ -80,8 +76,8 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.text).split())
 
 
-def source(run: str) -> Source:
-    return Source(load_record(RUNS / run), RUNS / run)
+def source(run: str) -> ReportedRun:
+    return ReportedRun(load_record(RUNS / run), RUNS / run)
 
 
 def changed(run: str, **changes: Any) -> RunRecord:
@@ -126,7 +122,7 @@ def test_a_report_has_every_chart_with_a_name_and_runs_no_script(plain: str) -> 
 def test_each_objection_is_in_the_report_with_its_evidence() -> None:
     record = load_record(RUNS / "plain")
     found = [answer for answer in objections_to(record) if answer.standing != "n/a"]
-    (table,) = (each for each in objection_blocks(record) if isinstance(each, Table))
+    (table,) = (each for each in objection_blocks(record) if isinstance(each, DocumentTable))
     assert [row[0] for row in table.rows] == [answer.objection.claim for answer in found]
     assert all(said.text in str(row[2]) for row, answer in zip(table.rows, found, strict=True)
                for said in answer.evidence if said.weight in ("for", "doubt"))  # fmt: skip
@@ -167,7 +163,7 @@ def test_a_failed_run_says_that_nothing_was_measured() -> None:
     hosts = json.loads((RUNS / "plain" / "run.json").read_text())["hosts"]
     hosts[0]["problems"] = [{"phase": "preflight", "code": "no-space", "message": "h1: 3 GiB are missing"}]
     record = changed("plain", steps=[], headline=None, verdict=None, state="failed", reason="no space", hosts=hosts)
-    report = report_of([Source(record)])
+    report = report_of([ReportedRun(record)])
     said = Page(html_of(report)).said
     for text in ("failed, not judged", "Nothing was measured. no space", "h1: 3 GiB are missing"):
         assert text in said
@@ -175,7 +171,7 @@ def test_a_failed_run_says_that_nothing_was_measured() -> None:
 
 
 def titles(record: RunRecord) -> list[str]:
-    parts = report_of([Source(record)]).runs
+    parts = report_of([ReportedRun(record)]).runs
     return [block.title for section in parts[0].sections for block in section.blocks if isinstance(block, Chart)]
 
 
@@ -188,7 +184,7 @@ def test_a_run_without_a_journal_has_coarse_percentiles_and_no_heat_map() -> Non
 def test_a_suite_shows_a_step_of_each_member() -> None:
     record = changed("sweep", headline=None)
     assert len([title for title in titles(record) if title.startswith("IOPS over time: ")]) == 2
-    assert "2 measurements" in Page(html_of(report_of([Source(record)]))).said
+    assert "2 measurements" in Page(html_of(report_of([ReportedRun(record)]))).said
 
 
 def test_what_hosts_did_is_drawn_over_the_measured_window() -> None:
@@ -214,7 +210,7 @@ def test_unknown_figures_are_dashes() -> None:
     steps[0].update(series=None, timing=None)
     steps[0]["results"]["per_host"] = {}
     record = changed("plain", steps=steps, created_utc=None, duration_s=None, target=None, provenance={}, hosts=[])
-    said = Page(html_of(report_of([Source(record)]))).said
+    said = Page(html_of(report_of([ReportedRun(record)]))).said
     assert "read (clat) – IOPS – – – – – – –" in said
     assert "start unknown" in said
 
@@ -233,7 +229,7 @@ def hostile() -> RunRecord:
 
 
 def test_no_name_or_message_is_markup_in_html() -> None:
-    made = html_of(report_of([Source(hostile())]))
+    made = html_of(report_of([ReportedRun(hostile())]))
     page = Page(made)
     assert "script" not in {tag for tag, _ in page.tags}
     assert "<script" not in made.lower()
@@ -243,7 +239,7 @@ def test_no_name_or_message_is_markup_in_html() -> None:
 
 
 def test_no_name_or_message_is_markup_in_markdown() -> None:
-    made = markdown_of(report_of([Source(hostile())]))
+    made = markdown_of(report_of([ReportedRun(hostile())]))
     outside = "".join(made.split("```")[::2])
     assert "<script" not in outside.replace("\\<", "")
     assert "\x1b" not in made
@@ -256,7 +252,7 @@ def test_no_name_or_message_is_markup_in_markdown() -> None:
 def test_a_file_cannot_close_its_fence() -> None:
     record = changed("plain")
     record.profile.text = "a\n```\n# not a heading\n````\n"
-    made = markdown_of(report_of([Source(record)]))
+    made = markdown_of(report_of([ReportedRun(record)]))
     assert "\n`````\na\n```\n# not a heading\n````\n`````\n" in made
 
 
@@ -401,12 +397,12 @@ def reported(kind: str, folder: Path) -> Report:
         return report_of([source("plain")])
     if kind == "sides":
         records = [run_of(step(1e4 * (1 - place % 2 / 5), seed=place, count=0)) for place in range(1, 5)]
-        return report_of([Source(record) for record in records], versus=Versus((2, 2)))
+        return report_of([ReportedRun(record) for record in records], versus=Versus((2, 2)))
     if kind == "searches":
         maker = search_in(folder).measure_points().skip(*range(7, 12))
         record = build_record(maker.finish().run_dir)
-        return report_of([Source(record), Source(scaled(record, 0.8))])
-    return report_of([Source(load_record(RUNS / kind))])
+        return report_of([ReportedRun(record), ReportedRun(scaled(record, 0.8))])
+    return report_of([ReportedRun(load_record(RUNS / kind))])
 
 
 def charts_in(report: Report) -> int:
@@ -441,7 +437,7 @@ def test_chromium_shows_64_hosts_for_an_hour_on_a_screen_a_phone_and_paper(tmp_p
 
     run_dir = tmp_path / "large"
     make_run(run_dir)
-    report = report_of([Source(load_record(run_dir), run_dir)])
+    report = report_of([ReportedRun(load_record(run_dir), run_dir)])
     text = html_of(report)
     assert len(text.encode()) <= LARGEST
     is_whole(looked_at(tmp_path, {"page": text})["page"], charts_in(report))

@@ -12,9 +12,9 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tests.results.samples import DATA
+from tui.library.build import write_record
 from tui.metrics.buckets import index_to_value
 from tui.model.record import RunRecord
-from tui.results.store.build import write_record
 
 DOC = (Path(__file__).parents[2] / "docs" / "run-record.md").read_text(encoding="utf-8")
 QUESTIONS = re.findall(r"```sh\n(jq .*?)\n```", DOC, re.DOTALL)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.results.compare_runs import IOPS, quiet, repeated, run, step
+from tui.analysis.compare import compare
 from tui.model.record import HeadlineRecord, RunRecord
-from tui.results.compare.compare import compare
-from tui.results.compare.sentence import sentence
-from tui.results.compare.text import comparison_lines
 from tui.text.line import plain_lines
+from tui.view.comparison import comparison_lines, sentence
 
 VALUES = (1000.0, 1010.0, 1020.0, 1030.0)
 

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.long.bench.ab_budget import shares
+from tui.analysis.ab import PastLooks, after_looks, keep_looks, look, looks_after, runs_for, side_of, spent
+from tui.analysis.measured import Floor
 from tui.model.problem import NotComparableError
-from tui.results.compare.looks import keep_looks, looks_after
-from tui.results.compare.noise import Floor
-from tui.results.compare.sequential import Made, after_looks, look, runs_for, side_of, spent
 
 
 def test_the_order_is_abba() -> None:
@@ -69,25 +68,25 @@ def test_the_time_that_there_is_has_no_part_in_what_is_spent() -> None:
 
 def test_looks_of_an_earlier_sitting_stay_as_they_were_whatever_is_asked_by_now() -> None:
     _, made = after_looks(NOISY[0][:3], NOISY[1][:3], 6, 0.05)
-    found, new = after_looks(*NOISY, 48, 0.1, Floor(6, 0.01), Made(made))
+    found, new = after_looks(*NOISY, 48, 0.1, Floor(6, 0.01), PastLooks(made))
     assert found is not None and [each.runs for each in new] == [8]
     assert found.spent == pytest.approx(sum(each.alpha for each in [*made, *new]))
-    before, none = after_looks(NOISY[0][:3], NOISY[1][:3], 48, 0.3, Floor(6, 0.01), Made(made))
+    before, none = after_looks(NOISY[0][:3], NOISY[1][:3], 48, 0.3, Floor(6, 0.01), PastLooks(made))
     assert before is not None and (before.low, before.high, none) == (made[-1].low, made[-1].high, [])
     assert (made[-1].answer, before.answer) == ("go on", "no difference as large"), "of the same interval"
 
 
 def test_what_was_spent_on_runs_that_are_gone_stays_spent() -> None:
-    found, new = after_looks(*NOISY, 48, 0.05, made=Made(lost=0.05))
+    found, new = after_looks(*NOISY, 48, 0.05, made=PastLooks(lost=0.05))
     assert found is not None and (found.answer, found.all_spent, new) == ("go on", True, [])
 
 
 def test_when_less_is_asked_for_than_runs_are_there_another_look_spends_the_rest() -> None:
     a, b = NOISY[0] * 2, NOISY[1] * 2
     _, made = after_looks(a[:6], b[:6], 48, 0.01)
-    found, _ = after_looks(a[:6], b[:6], 48, 0.065, made=Made(made))
+    found, _ = after_looks(a[:6], b[:6], 48, 0.065, made=PastLooks(made))
     assert found is not None and (found.answer, found.most) == ("go on", 14)
-    found, new = after_looks(a[:7], b[:7], 48, 0.065, made=Made(made))
+    found, new = after_looks(a[:7], b[:7], 48, 0.065, made=PastLooks(made))
     assert found is not None and found.all_spent and [each.runs for each in new] == [14]
 
 

@@ -7,9 +7,9 @@ from itertools import count
 import pytest
 
 from tests.results.compare_runs import run, step
+from tui.analysis.compare import compare
+from tui.analysis.sides import BY_AB, apart, differing, joined
 from tui.model.record import RunRecord
-from tui.results.compare.compare import compare
-from tui.results.compare.sides import BY_AB, apart, differing, joined
 
 NUMBERS = count()
 

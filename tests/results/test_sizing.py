@@ -13,33 +13,31 @@ import pytest
 from tests.app.search_maker import LIMIT, MOST_IOPS, SearchMaker, curve_in, offers, scaling_in, search_in
 from tests.results.compare_runs import run as run_of
 from tests.results.compare_runs import step
+from tui.analysis.compare import compare, told_by
+from tui.analysis.searches import compare_searches, search_lines
+from tui.capacity.budget import shares_in_order
 from tui.cli.compare import exit_code
+from tui.export.tables import tables_of
+from tui.export.time_series import result_families
 from tui.journal.state import RunState
+from tui.library.build import build_record, write_record
+from tui.library.summary import summarize
 from tui.model.record import RunRecord
 from tui.model.search import Limit, Offer, Search
-from tui.model.search_record import IntervalRecord, SearchRecord
-from tui.results.compare.charts import charts
-from tui.results.compare.compare import compare, told_by
-from tui.results.compare.document import as_json
-from tui.results.compare.junit import as_junit
-from tui.results.compare.searches import compare_searches, search_lines
-from tui.results.compare.text import comparison_lines
-from tui.results.export.open_metrics import result_families
-from tui.results.export.tables import tables_of
-from tui.results.report.content import Source, report_of
-from tui.results.report.document import Chart, Facts, Table
-from tui.results.report.markdown import markdown_of
-from tui.results.report.summary import summary_text
-from tui.results.report.vega import svg_of
-from tui.results.sizing.curve import curve_points, main_trace, traces
-from tui.results.sizing.live import LiveSearch
-from tui.results.sizing.words import headline_text, short_text
-from tui.results.store.build import build_record, write_record
-from tui.results.store.summary import summarize
-from tui.results.text.search import answer_facts
-from tui.results.text.search_chart import curve_chart, scaling_chart
-from tui.sizing.fixed import shares_in_order
+from tui.model.search_record import ConfidenceInterval, SearchRecord
+from tui.record.search import LiveSearch
+from tui.record.search_figures import curve_points, main_trace, traces
 from tui.text.line import plain_lines
+from tui.text.search import headline_text, short_text
+from tui.view.comparison import comparison_lines
+from tui.view.comparison_charts import charts
+from tui.view.comparison_formats import as_json, as_junit
+from tui.view.document import Chart, DocumentTable, Facts, markdown_of
+from tui.view.report.content import ReportedRun, report_of
+from tui.view.report.vega import svg_of
+from tui.view.run_summary import summary_text
+from tui.view.search import answer_facts
+from tui.view.search_chart import curve_chart, scaling_chart
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +184,7 @@ def test_a_limit_on_the_mean_has_its_own_line_in_the_curve(tmp_path: Path) -> No
     assert len(trace.points) == 7
     text = "\n".join(plain_lines(curve_chart(made.search, 78, 16)))
     assert "mean < 500 µs" in text
-    (part,) = report_of([Source(made)]).runs
+    (part,) = report_of([ReportedRun(made)]).runs
     charts = [block for each in part.sections for block in each.blocks if isinstance(block, Chart)]
     assert any("mean " in chart.alt for chart in charts)
 
@@ -203,7 +201,7 @@ def test_what_was_found_fits_a_column_of_17_cells_whatever_it_is(record: RunReco
         shorter(record.search, state="met-at-full-load"),
         shorter(record.search, state="unfinished"),
         shorter(record.search, state="unfinished", step=None),
-        shorter(record.search, unit="bytes_per_s", capacity=IntervalRecord(value=1.2e9, low=1.1e9, high=1.25e9)),
+        shorter(record.search, unit="bytes_per_s", capacity=ConfidenceInterval(value=1.2e9, low=1.1e9, high=1.25e9)),
     ]
     for run in (curve_in(tmp_path / "curve"), scaling_in(tmp_path / "scaling")):
         headline = build_record(run.run_dir).headline
@@ -223,15 +221,15 @@ def test_a_limit_that_nothing_broke_is_the_nearest_one(record: RunRecord) -> Non
 
 
 def test_a_report_draws_the_curve_and_has_every_point_as_evidence(record: RunRecord, tmp_path: Path) -> None:
-    (part,) = report_of([Source(record)]).runs
+    (part,) = report_of([ReportedRun(record)]).runs
     assert part.card.what.startswith("capacity 4")
     section = next(each for each in part.sections if each.title == "What it sustains")
     charts = [block for block in section.blocks if isinstance(block, Chart)]
     assert "p99.9 1.01 ms at 30.5k IOPS, meets" in charts[0].alt
     assert "<svg" in svg_of(charts[0].spec, charts[0].alt)
-    (table,) = [block for block in section.blocks if isinstance(block, Table)]
+    (table,) = [block for block in section.blocks if isinstance(block, DocumentTable)]
     assert len(table.rows) == 7
-    scaled = report_of([Source(build_record(scaling_in(tmp_path).run_dir))]).runs[0]
+    scaled = report_of([ReportedRun(build_record(scaling_in(tmp_path).run_dir))]).runs[0]
     drawn = [block for each in scaled.sections for block in each.blocks if isinstance(block, Chart)]
     law = next(chart for chart in drawn if chart.title == "IOPS over hosts")
     assert "16 hosts" in law.alt
@@ -393,7 +391,7 @@ def test_two_searches_are_compared_by_capacity_and_by_latency_at_equal_load(reco
 
 
 def test_a_report_holds_searches_against_each_other_with_intervals_and_curves(record: RunRecord) -> None:
-    report = report_of([Source(each) for each in (record, scaled(record, 0.8), scaled(record, 1.25))])
+    report = report_of([ReportedRun(each) for each in (record, scaled(record, 0.8), scaled(record, 1.25))])
     answers = ["B is worse: its capacity is 20 % lower than A's", "C is better: its capacity is 25 % higher than A's"]
     assert [each.text.partition(" (")[0] for each in report.answer] == answers
     one, _ = [dict(each.rows) for each in report.compared if isinstance(each, Facts)]

@@ -8,28 +8,25 @@ from pathlib import Path
 import pytest
 
 from tests.app.search_maker import curve_in, offers, scaling_in, search_in
+from tui.analysis.compare import compare
+from tui.export.tables import tables_of
+from tui.export.time_series import line_of, result_families, result_points
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
+from tui.library.build import build_record
 from tui.model.event import PointDecided
 from tui.model.record import RunRecord
 from tui.model.search import Limit, Search
-from tui.results.compare.charts import charts
-from tui.results.compare.compare import compare
-from tui.results.compare.document import as_json
-from tui.results.compare.text import comparison_lines
-from tui.results.export.line_protocol import line_of
-from tui.results.export.open_metrics import result_families
-from tui.results.export.points import result_points
-from tui.results.export.tables import tables_of
-from tui.results.report.content import Source, report_of
-from tui.results.report.document import Chart, Facts, Table
-from tui.results.report.vega import svg_of
-from tui.results.sizing.curve import main_trace
-from tui.results.sizing.live import LiveSearch
-from tui.results.sizing.record import conclude, search_so_far
-from tui.results.store.build import build_record
-from tui.results.text.search_chart import curve_chart
+from tui.record.search import LiveSearch, conclude, search_so_far
+from tui.record.search_figures import main_trace
 from tui.text.line import plain_lines
+from tui.view.comparison import comparison_lines
+from tui.view.comparison_charts import charts
+from tui.view.comparison_formats import as_json
+from tui.view.document import Chart, DocumentTable, Facts
+from tui.view.report.content import ReportedRun, report_of
+from tui.view.report.vega import svg_of
+from tui.view.search_chart import curve_chart
 
 
 @pytest.fixture(scope="module")
@@ -137,14 +134,14 @@ def test_a_knee_is_in_exports_and_beside_that_of_another_curve(curve: RunRecord)
 def test_a_report_of_two_searches_holds_them_against_each_other_in_one_chart(
     linear: RunRecord, contended: RunRecord, curve: RunRecord
 ) -> None:
-    grown = report_of([Source(linear), Source(contended)]).compared
+    grown = report_of([ReportedRun(linear), ReportedRun(contended)]).compared
     (chart,) = [block for block in grown if isinstance(block, Chart)]
     assert "A: 8 hosts 56.2k IOPS" in chart.alt and "B: 4 hosts 22.5k IOPS" in chart.alt
     assert svg_of(chart.spec, chart.alt)
     names = [name for block in grown if isinstance(block, Facts) for name, _ in block.rows]
     assert names[:2] == ["IOPS at 4 hosts", "one host"]
-    assert [len(block.rows) for block in grown if isinstance(block, Table) and "hosts" in block.title] == [3]
-    both = report_of([Source(curve), Source(curve)]).compared
+    assert [len(block.rows) for block in grown if isinstance(block, DocumentTable) and "hosts" in block.title] == [3]
+    both = report_of([ReportedRun(curve), ReportedRun(curve)]).compared
     (chart,) = [block for block in both if isinstance(block, Chart)]
     assert chart.title.startswith("read p99 over IOPS") and svg_of(chart.spec, chart.alt)
 

@@ -10,17 +10,16 @@ from msgspec.structs import replace
 from tests.app.matrix_maker import JOBS, line_sweep
 from tests.results.matrices import cell, ceph, line
 from tests.results.test_matrix_table import text_of
-from tui.app.screens.result.page import Page
-from tui.app.screens.result.text import steps
+from tui.app.screens.result_page import Page
+from tui.app.screens.result_text import steps
+from tui.library.build import build_record
 from tui.metrics.repeat import ci_tells, relative_ci
 from tui.model.record import Finding, RunRecord
-from tui.results.matrix.render import knee_texts, remarks
-from tui.results.matrix.spread import best_of, same
-from tui.results.matrix.table import MatrixTable, tables_of
-from tui.results.record.cells import Cell, cells_of_record
-from tui.results.report.summary import summary_text
-from tui.results.store.build import build_record
-from tui.results.text.judged import repeated_text
+from tui.record.cells import Cell, cells_of_record
+from tui.record.matrix import MatrixTable, best_of, same, tables_of
+from tui.view.matrix import knee_texts, remarks
+from tui.view.run_summary import summary_text
+from tui.view.step_notes import repeated_text
 
 AXIS = ("1", "2", "4", "8", "16")
 

@@ -13,17 +13,14 @@ from pathlib import Path
 import pytest
 
 from tests.results.samples import DATA
-from tui.journal.alive import is_running, process_identity
-from tui.journal.plan_file import load_plan
+from tui.journal.rundir import is_running, load_plan, process_identity
+from tui.library import summary
+from tui.library.build import write_record
+from tui.library.filter import changed_of
+from tui.library.runs import RunStore, may_have_measured
+from tui.library.summary import rename, retag, summarize
+from tui.library.verify import verify_run
 from tui.model.problem import BenchtuiError, UsageError
-from tui.results.store import summary
-from tui.results.store.build import write_record
-from tui.results.store.changed import changed_of
-from tui.results.store.last import may_have_measured
-from tui.results.store.marks import rename, retag
-from tui.results.store.runs import RunStore
-from tui.results.store.summary import summarize
-from tui.results.verify.run import verify_run
 
 IDS = ("20261118T080000Z-weka-read-iops-0001", "20261119T080000Z-weka-read-iops-0002", "20261120T080000Z-ceph-mix-0003")
 

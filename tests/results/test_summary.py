@@ -7,10 +7,10 @@ import pytest
 from tests.results.samples import CASES, DATA, closed, compared, run_of
 from tests.results.test_record import events_of, run_dir_of, steps_of
 from tests.results.test_timing import host_run
-from tui.model.event import HostProblem, Note, RunResumed
+from tui.library.build import build_record
+from tui.model.event import HostProblem, NoteAdded, RunResumed
 from tui.model.plan import Headline
-from tui.results.report.summary import summary_text
-from tui.results.store.build import build_record
+from tui.view.run_summary import summary_text
 
 
 def lines_of(case: str) -> list[str]:
@@ -108,14 +108,14 @@ def test_a_run_that_goes_on_is_not_called_partial() -> None:
 
 def test_what_others_wrote_cannot_steer_the_terminal(tmp_path: Path) -> None:
     problem = HostProblem(t=5.0, host="h1", phase="measure", code="x", message="\x1b[2Jgone\x07")
-    events = [*events_of("mix"), problem, Note(t=9.0, text="\x1b]0;title\x07note")]
+    events = [*events_of("mix"), problem, NoteAdded(t=9.0, text="\x1b]0;title\x07note")]
     text = summary_text(build_record(run_dir_of("mix", tmp_path / "run", events)))
     assert "gone" in text
     assert all(char.isprintable() or char == "\n" for char in text)
 
 
 def test_long_texts_are_wrapped(tmp_path: Path) -> None:
-    events = [*events_of("mix"), Note(t=9.0, text="word " * 60)]
+    events = [*events_of("mix"), NoteAdded(t=9.0, text="word " * 60)]
     text = summary_text(build_record(run_dir_of("mix", tmp_path / "run", events)))
     assert max(len(line) for line in text.splitlines()) <= 80
     assert text.count("word") == 60

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.results.samples import DATA
+from tui.library.build import build_record
 from tui.model.record import HeadlineRecord
-from tui.results.report.summary import summary_text
-from tui.results.store.build import build_record
+from tui.view.run_summary import summary_text
 
 
 def test_the_table_of_creates_has_operations_and_no_bytes() -> None:

@@ -6,12 +6,12 @@ import math
 
 import pytest
 
-from tui.app.screens.live.text import does
+from tui.app.screens.live_text import does
 from tui.journal.state import RunState
 from tui.journal.step import StepState
 from tui.journal.telemetry import KEPT_S, HostTelemetry
 from tui.model.event import AnyEvent, PhaseEnded, PhaseStarted, StepStarted, TelemetryColumns, TelemetrySample, encode
-from tui.results.record.telemetry import telemetry_records
+from tui.record.step import telemetry_records
 
 
 def columns(*names: str, host: str = "h1", **more: object) -> TelemetryColumns:

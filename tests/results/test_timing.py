@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from tests.results.samples import closed, compared, doubts, load, result, run_of, sample
 from tests.results.test_record import events_of, run_dir_of, valid
+from tui.library.build import build_record
 from tui.model.event import AnyEvent, HostClock, HostResult, PhaseStarted, RunResumed, Sample
 from tui.model.record import RunRecord
 from tui.model.step_record import TimingRecord
-from tui.results.record.journal import read_journal
-from tui.results.store.build import build_record
+from tui.record.timeline import read_journal
 
 HOUR_MS = 3_600_000
 ZERO_MS = 1_795_169_730_250.0

@@ -10,10 +10,10 @@ import pytest
 from tests.results.samples import closed, compared, doubts, load, result, run_of, sample
 from tests.results.test_findings import only
 from tests.results.test_timing import host_run
+from tui.library.build import build_record
 from tui.model.event import AnyEvent
 from tui.model.record import RunRecord
-from tui.results.report.summary import summary_text
-from tui.results.store.build import build_record
+from tui.view.run_summary import summary_text
 
 
 def frozen(host: str, frozen_s: float, start_t: float = 5.0, end_t: float = 40.0) -> list[AnyEvent]:

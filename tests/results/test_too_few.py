@@ -11,9 +11,12 @@ import pytest
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.matrix_maker import SUITE, line_sweep, suite
 from tests.results.samples import sample, started
-from tui.app.screens.result.page import Page
-from tui.app.screens.result.text import figures, headline, headline_parts
+from tui.analysis.published import statistic_of
+from tui.app.screens.result_page import Page
+from tui.app.screens.result_text import figures, headline, headline_parts
 from tui.journal.state import RunState
+from tui.library.build import build_record
+from tui.library.summary import summary_of
 from tui.metrics import units
 from tui.metrics.figures import enough_behind, marked, shown_percentile
 from tui.model.event import LatencyResult
@@ -21,13 +24,10 @@ from tui.model.plan import Headline, Plan
 from tui.model.record import RunRecord
 from tui.model.rundir import PLAN_FILE
 from tui.model.step_record import LatencyRecord
-from tui.results.baselines.compare import statistic_of
-from tui.results.matrix.text import matrix_blocks
-from tui.results.record.cells import cells_of_record
-from tui.results.record.figures import latency_record
-from tui.results.report.summary import summary_text
-from tui.results.store.build import build_record
-from tui.results.store.summary import summary_of
+from tui.record.cells import cells_of_record
+from tui.record.figures import latency_record
+from tui.view.matrix import matrix_blocks
+from tui.view.run_summary import summary_text
 
 
 def headline_texts(record: RunRecord, where: Path) -> list[str]:

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from tests.results.compare_runs import run, step
-from tui.model.condition_record import PreconditionRecord
+from tui.analysis.setup import PointMeasurement, PointSetup, head_of, measured, measured_at
+from tui.analysis.trend import change_points, trends_of
+from tui.library.summary import RunSummary
 from tui.model.record import HostRecord, RunRecord
-from tui.results.compare.setup import Measured, Setup, head_of, measured, measured_at
-from tui.results.compare.trend import change_points, others_lines, trend_chart, trend_lines, trends_of
-from tui.results.store.summary import RunSummary
+from tui.model.step_record import PreconditionRecord
 from tui.text.line import plain_lines
 from tui.text.plot import MARKS
+from tui.view.trend import others_lines, trend_chart, trend_lines
 
 
 def history(values: list[float], target: str = "/mnt/a", unit: str = "iops") -> list[RunSummary]:
@@ -79,27 +80,30 @@ def test_of_latencies_more_is_worse() -> None:
 # -- what was measured otherwise is another history
 
 
-def alike(**parts: str) -> Setup:
-    return Setup(tuple(parts.items()))
+def alike(**parts: str) -> PointSetup:
+    return PointSetup(tuple(parts.items()))
 
 
 def test_other_parameters_are_another_history_and_no_regression() -> None:
     runs = history(noisy(1000, 500))
     small, large = alike(bs="4k", hosts="h1"), alike(bs="64k", hosts="h1")
     setups = {run.run_id: large if at < 8 else small for at, run in enumerate(runs)}
-    (found,) = trends_of(runs, "test/p", look=lambda run: [Measured("", setups[run.run_id])])
+    (found,) = trends_of(runs, "test/p", look=lambda run: [PointMeasurement("", setups[run.run_id])])
     assert (found.runs[0].run_id, len(found.runs), found.changes) == ("r008", 8, ())
     (other,) = found.others
     assert (other.runs, other.newest.run_id, other.differs) == (8, "r007", "bs 64k, here 4k")
-    (asked,) = trends_of(runs, "test/p", look=lambda run: [Measured("", setups[run.run_id])], like={"": large})
+    (asked,) = trends_of(runs, "test/p", look=lambda run: [PointMeasurement("", setups[run.run_id])], like={"": large})
     assert asked.setup == large
-    every = trends_of(runs, "test/p", look=lambda run: [Measured("", setups[run.run_id])], every=True)
+    every = trends_of(runs, "test/p", look=lambda run: [PointMeasurement("", setups[run.run_id])], every=True)
     assert {each.setup for each in every} == {small, large} and not any(each.others for each in every)
 
 
 def test_what_was_measured_otherwise_is_named_with_how_to_see_it() -> None:
     runs = history([1000.0, 500.0])
-    look = {"r000": [Measured("", alike(hosts="h1, h2", tool="fio 3"))], "r001": [Measured("", alike(tool="fio 3"))]}
+    look = {
+        "r000": [PointMeasurement("", alike(hosts="h1, h2", tool="fio 3"))],
+        "r001": [PointMeasurement("", alike(tool="fio 3"))],
+    }
     (found,) = trends_of(runs, "test/p", look=lambda run: look[run.run_id])
     text = "\n".join(plain_lines(others_lines([found], 80)))
     assert "1 run to r000:" in text and "hosts h1, h2, here none" in text and "--like RUN" in text
@@ -156,7 +160,7 @@ def test_a_counter_experiment_is_no_part_of_a_history_and_a_damaged_record_no_er
     (tmp_path / "run.json").write_text(json.dumps(record))
     assert measured_at(tmp_path) == []
     (tmp_path / "run.json").write_text("{")
-    assert measured_at(tmp_path) == [Measured()]
+    assert measured_at(tmp_path) == [PointMeasurement()]
 
 
 def test_kept_records_tell_how_they_were_measured() -> None:

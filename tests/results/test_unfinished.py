@@ -9,12 +9,12 @@ import pytest
 
 from tests.results.samples import DATA, closed, run_of
 from tui.cli.main import main
-from tui.journal.plan_file import load_plan
+from tui.journal.rundir import load_plan
+from tui.library.build import build_record, write_record
+from tui.library.summary import summarize
+from tui.library.unfinished import is_unfinished, unfinished_runs
 from tui.model.event import AnyEvent, FilesRemoved, encode
 from tui.model.problem import BenchtuiError
-from tui.results.store.build import build_record, write_record
-from tui.results.store.summary import summarize
-from tui.results.store.unfinished import is_unfinished, unfinished_runs
 
 
 @pytest.fixture

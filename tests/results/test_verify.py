@@ -12,8 +12,8 @@ import pytest
 
 from tests.results.samples import DATA
 from tui.cli.main import main
-from tui.results.store.build import write_record
-from tui.results.verify.run import Verified, verify_run
+from tui.library.build import write_record
+from tui.library.verify import Verified, verify_run
 
 WHOLE = Path(__file__).parents[1] / "data" / "whole"  # a run of fio on this machine, with its raw output
 RAW = "raw/0.measure.local.out.gz"

@@ -11,8 +11,8 @@ import pytest
 
 from tests.results.test_verify import change_json, figure
 from tui.cli.main import main
-from tui.results.imports.keep import records_of
-from tui.results.verify.run import verify_run
+from tui.library.imported import records_of
+from tui.library.verify import verify_run
 
 DATA = Path(__file__).parents[1] / "data"
 TEXT = DATA / "fio" / "text"

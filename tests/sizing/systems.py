@@ -13,12 +13,12 @@ from math import exp, factorial, log
 
 import numpy as np
 
+from tui.capacity.answer import CapacityAnswer, answer
+from tui.capacity.next_point import next_offer
+from tui.capacity.points import ClusterSecond, clearly_over, judge
 from tui.metrics.buckets import PLAT_BITS, PLAT_VAL, TOP_BUCKET
 from tui.model.event import Buckets, DirectionResult, LatencyResult
-from tui.model.search import Limit, Offer, Point, Search
-from tui.sizing.answer import Answer, answer
-from tui.sizing.points import Second, clearly_over, judge
-from tui.sizing.search import next_offer
+from tui.model.search import Limit, Offer, Search, SearchPoint
 
 Array = np.ndarray
 BLOCK = 4096
@@ -128,14 +128,14 @@ def buckets_of(indices: Array) -> Buckets:
     return Buckets(idx.tolist(), n.tolist())
 
 
-def seconds_of(started: Array, done: Array, length: int) -> list[Second]:
+def seconds_of(started: Array, done: Array, length: int) -> list[ClusterSecond]:
     """Return what was completed in each second."""
     indices = bucket_of((done - started) * 1e9)
     place = done.astype(int)
     order = np.argsort(place, kind="stable")
     cuts = np.searchsorted(place[order], np.arange(length + 1))
     return [
-        Second({"read": int(end - begin)}, {"read": buckets_of(indices[order[begin:end]])})
+        ClusterSecond({"read": int(end - begin)}, {"read": buckets_of(indices[order[begin:end]])})
         for begin, end in pairwise(cuts)
     ]
 
@@ -151,7 +151,7 @@ def result_of(started: Array, done: Array, length: float) -> DirectionResult:
     return DirectionResult(n, n * BLOCK, length, n / length, n * BLOCK / length, lat=lat, clat=lat)
 
 
-def measure(system: System, search: Search, offer: Offer, step: int, random: np.random.Generator) -> Point:
+def measure(system: System, search: Search, offer: Offer, step: int, random: np.random.Generator) -> SearchPoint:
     """Return a point as a run would measure it, ended early where it is clearly over."""
     length = int(offer.seconds)
     _, started, done = system.run(offer.rate_iops, offer.seconds, random)
@@ -164,9 +164,9 @@ def measure(system: System, search: Search, offer: Offer, step: int, random: np.
     return judge(search, offer, step, dirs, seconds, 2, (), ended < length, "lat")
 
 
-def searched(system: System, search: Search, seed: int) -> tuple[Answer, list[Point]]:
+def searched(system: System, search: Search, seed: int) -> tuple[CapacityAnswer, list[SearchPoint]]:
     """Return what a search finds on a system, and the points it took."""
-    points: list[Point] = []
+    points: list[SearchPoint] = []
     while (offer := next_offer(search, points)) is not None:
         points.append(measure(system, search, offer, len(points), np.random.default_rng([seed, len(points)])))
     return answer(search, points), points

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.sizing.systems import System, bucket_of, buckets_of, p99_limit, searched
-from tui.model.search import Measured, Offer, Point, Search
-from tui.sizing.evidence import evidence_of
-from tui.sizing.interval import share_over
+from tui.capacity.belief import evidence_of
+from tui.capacity.interval import share_over
+from tui.model.search import MeasuredLimit, Offer, Search, SearchPoint
 
 TRUTH = 1683.8  # of the system whose speed differs by 5 % each second, by 96,000 s of simulation
 
@@ -42,8 +42,8 @@ def test_how_much_seconds_differ_is_told_by_the_points_that_met_a_slow_spell() -
     limit = p99_limit(20)
     found = [(0.2, 0.2), (2.0, 1.0)]  # I/Os above the limit, and how surely by what the point met
     points = [
-        Point(at, Offer(1680.0, 10.0), 10.0, 1680.0, 0.0, (
-            Measured(limit.text, "read", 20e6, 18e6, 22e6, "unclear", error, 0.14, over),), "unclear", hosts=1)
+        SearchPoint(at, Offer(1680.0, 10.0), 10.0, 1680.0, 0.0, (
+            MeasuredLimit(limit.text, "read", 20e6, 18e6, 22e6, "unclear", error, 0.14, over),), "unclear", hosts=1)
         for at, (over, error) in enumerate(found)
     ]  # fmt: skip
     errors = [each.share_error for each in evidence_of(Search("capacity", limits=(limit,)), points)]

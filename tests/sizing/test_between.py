@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tui.sizing.between import Known, between
+from tui.capacity.curves import UncertainPoint, between
 
 ERROR = 0.02  # of each point
 FEW = [300.0, 500.0, 700.0, 850.0, 930.0]
 
 
-def queue(rates: list[float], factor: float = 1.0, seed: int = 0, error: float | None = ERROR) -> list[Known]:
+def queue(rates: list[float], factor: float = 1.0, seed: int = 0, error: float | None = ERROR) -> list[UncertainPoint]:
     """The points of a queue that serves 1000/s, each as far from the truth as its error says."""
     random = np.random.default_rng(seed)
     noise = np.exp(random.normal(0, error or 0.0, len(rates)))
-    return [Known(rate, 1e6 * factor / (1 - rate / 1000) * float(each), error, 20)
+    return [UncertainPoint(rate, 1e6 * factor / (1 - rate / 1000) * float(each), error, 20)
             for rate, each in zip(rates, noise, strict=True)]  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def test_points_without_seconds_have_no_interval_and_one_alone_has_the_usual_err
 
 
 def test_points_of_the_same_rate_are_one_and_as_unsure_as_they_are_apart() -> None:
-    again = [Known(700.5, 1.1 * each.latency_ns, ERROR, 20) for each in queue(FEW) if each.rate == 700]
+    again = [UncertainPoint(700.5, 1.1 * each.latency_ns, ERROR, 20) for each in queue(FEW) if each.rate == 700]
     calm, torn = between(queue(FEW), queue(FEW)), between(queue(FEW), [*queue(FEW), *again])
     assert calm is not None and torn is not None and torn.ratio.high is not None and calm.ratio.high is not None
     assert torn.ratio.value and calm.ratio.value
@@ -68,14 +68,14 @@ def test_points_of_the_same_rate_are_one_and_as_unsure_as_they_are_apart() -> No
 
 
 def test_curves_without_common_load_are_not_held_against_each_other() -> None:
-    assert between(queue(FEW), [Known(each.rate + 2000, each.latency_ns) for each in queue(FEW)]) is None
+    assert between(queue(FEW), [UncertainPoint(each.rate + 2000, each.latency_ns) for each in queue(FEW)]) is None
     assert between([], queue(FEW)) is None
 
 
 def test_points_whose_latency_falls_while_load_grows_scatter_and_widen_the_interval() -> None:
     rates = [100.0, 200.0, 300.0, 400.0, 500.0, 600.0, 700.0]
-    flat = [Known(rate, 1e6, ERROR, 20) for rate in rates]
-    jagged = [Known(rate, 1e6 * factor, ERROR, 20)
+    flat = [UncertainPoint(rate, 1e6, ERROR, 20) for rate in rates]
+    jagged = [UncertainPoint(rate, 1e6 * factor, ERROR, 20)
               for rate, factor in zip(rates, (1.0, 1.3, 0.9, 1.2, 0.95, 1.25, 1.0), strict=True)]  # fmt: skip
     calm, torn = between(flat, flat), between(flat, jagged)
     assert calm is not None and torn is not None
@@ -85,7 +85,7 @@ def test_points_whose_latency_falls_while_load_grows_scatter_and_widen_the_inter
 
 
 def test_points_that_scatter_by_half_say_nothing_and_it_is_said() -> None:
-    wild = [Known(rate, 1e6 * factor, ERROR, 20)
+    wild = [UncertainPoint(rate, 1e6 * factor, ERROR, 20)
             for rate, factor in ((300.0, 3.0), (500.0, 0.5), (700.0, 2.5), (930.0, 0.7))]  # fmt: skip
     found = between(queue(FEW), wild)
     assert found is not None and found.ratio.low is None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tui.sizing.curve import knee
-from tui.sizing.estimate import Estimate, ratio_of
+from tui.capacity.curves import knee
+from tui.capacity.interval import Estimate, ratio_of
 
 RATES = [100.0 * part for part in range(1, 10)] + [950.0]
 

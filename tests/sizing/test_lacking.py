@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.sizing.makers import LIMIT, queue, void, went
+from tui.capacity.budget import lacking, lacking_text
+from tui.capacity.next_point import next_offer, why_over
 from tui.model.search import HOSTS, Knob, Search
-from tui.sizing.lacking import lacking, lacking_text
-from tui.sizing.search import next_offer, why_over
 
 CURVE = Search("curve", shares=(0.25, 0.5, 0.75, 1.0), points=7)
 HOSTS_124 = Search("scaling", over=(Knob(HOSTS, (1, 2, 4)),), points=8)

@@ -7,12 +7,12 @@ import pytest
 from msgspec.structs import replace
 
 from tests.sizing.systems import System, measure, p99_limit, result_of, seconds_of
+from tui.capacity.interval import percentile_told, time_in
+from tui.capacity.points import ClusterSecond, clearly_over, judge
 from tui.metrics.histogram import Histogram
 from tui.model.event import Buckets, DirectionResult, LatencyResult
+from tui.model.profile_parts import parse_limit
 from tui.model.search import Limit, Offer, Search
-from tui.model.search_spec import parse_limit
-from tui.sizing.interval import percentile_told, time_in
-from tui.sizing.points import Second, clearly_over, judge
 
 SEARCH = Search("capacity", limits=(p99_limit(20),))
 
@@ -25,12 +25,12 @@ def histogram(*parts: tuple[int, int]) -> Buckets:
     return found.buckets
 
 
-def seconds_like(*parts: tuple[int, int], times: int = 10) -> list[Second]:
+def seconds_like(*parts: tuple[int, int], times: int = 10) -> list[ClusterSecond]:
     each = histogram(*parts)
-    return [Second({"read": sum(each.n)}, {"read": each}) for _ in range(times)]
+    return [ClusterSecond({"read": sum(each.n)}, {"read": each}) for _ in range(times)]
 
 
-def results(seconds: list[Second]) -> dict[str, DirectionResult]:
+def results(seconds: list[ClusterSecond]) -> dict[str, DirectionResult]:
     names = dict.fromkeys(name for each in seconds for name in each.lat)
     return {name: result_in([each.lat[name] for each in seconds], float(len(seconds))) for name in names}
 
@@ -44,8 +44,8 @@ def result_in(parts: list[Buckets], length: float) -> DirectionResult:
     return DirectionResult(n, n * 4096, length, n / length, n * 4096 / length, lat=lat)
 
 
-def second(**parts: Buckets) -> Second:
-    return Second({name: sum(each.n) for name, each in parts.items()}, parts)
+def second(**parts: Buckets) -> ClusterSecond:
+    return ClusterSecond({name: sum(each.n) for name, each in parts.items()}, parts)
 
 
 def limited(*texts: str) -> Search:
@@ -113,7 +113,10 @@ def test_errors_beyond_their_limit_break_it() -> None:
 def test_limit_without_a_direction_holds_for_each() -> None:
     seconds = seconds_like((1000, 1000))
     own = results(seconds)["read"]
-    both = [Second({"read": 1000, "write": 1000}, {**each.lat, "write": histogram((40_000, 1000))}) for each in seconds]
+    both = [
+        ClusterSecond({"read": 1000, "write": 1000}, {**each.lat, "write": histogram((40_000, 1000))})
+        for each in seconds
+    ]
     slow = results(seconds_like((40_000, 1000)))["read"]
     search = replace(SEARCH, limits=(replace(SEARCH.limits[0], direction=""),))
     point = judge(search, Offer(2000.0, 10.0), 0, {"read": own, "write": slow}, both, 2, (), False, "lat")

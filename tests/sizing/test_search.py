@@ -12,11 +12,10 @@ from msgspec.structs import replace
 
 from tests.long.bench.capacity_search import CASES, NEAR, Trial, trial
 from tests.sizing.makers import LIMIT, TOP, Latency, capacity_search, point, queue, void, went
-from tui.model.search import HOSTS, RATE, Knob, Limit, Offer, Point, Search
-from tui.sizing.answer import answer
-from tui.sizing.budget import seconds_for
-from tui.sizing.lacking import points_planned
-from tui.sizing.search import next_offer, spent_s
+from tui.capacity.answer import answer
+from tui.capacity.budget import points_planned, seconds_for
+from tui.capacity.next_point import next_offer, spent_s
+from tui.model.search import HOSTS, RATE, Knob, Limit, Offer, Search, SearchPoint
 
 CLIFF = "cliff: four times slower above 2000/s"
 
@@ -165,7 +164,7 @@ def test_less_than_was_met_before_is_asked_again_after_a_pause_when_it_breaks_af
 
 def test_another_setting_is_kept_only_where_it_sustains_more() -> None:
     search = capacity_search(over=(Knob("iodepth", (4, 8, 16)), Knob(RATE)), points=25)
-    points: list[Point] = []
+    points: list[SearchPoint] = []
     while (offer := next_offer(search, points)) is not None:
         own = queue({4: 6_000.0, 8: 8_000.0, 16: 7_000.0}[offer.knobs["iodepth"]])
         points.append(point(search, offer, len(points), own))
@@ -175,13 +174,13 @@ def test_another_setting_is_kept_only_where_it_sustains_more() -> None:
     assert not found.not_tried
 
 
-def by_jobs(search: Search, offer: Offer, step: int, jobs: int) -> Point:
+def by_jobs(search: Search, offer: Offer, step: int, jobs: int) -> SearchPoint:
     return point(search, offer, step, lambda rate: jobs * 1.5e6)
 
 
 def test_without_a_rate_the_heaviest_setting_that_keeps_the_limits_is_found() -> None:
     search = capacity_search(over=(Knob("numjobs", (1, 2, 4, 8, 16)),))
-    points: list[Point] = []
+    points: list[SearchPoint] = []
     while (offer := next_offer(search, points)) is not None:
         jobs = offer.knobs["numjobs"]
         points.append(replace(by_jobs(search, offer, len(points), jobs), iops=jobs * 900.0))
@@ -192,9 +191,9 @@ def test_without_a_rate_the_heaviest_setting_that_keeps_the_limits_is_found() ->
     assert len(points) <= 3
 
 
-def on_grid(search: Search, meets: Callable[[int, int], bool], most: int = 99) -> list[Point]:
+def on_grid(search: Search, meets: Callable[[int, int], bool], most: int = 99) -> list[SearchPoint]:
     """Points of a search over two knobs; heavier settings do more, jobs more than depth."""
-    points: list[Point] = []
+    points: list[SearchPoint] = []
     while len(points) < most and (offer := next_offer(search, points)) is not None:
         depth, jobs = offer.knobs["iodepth"], offer.knobs["numjobs"]
         made = point(search, offer, len(points), at_all_loads(1e6 if meets(depth, jobs) else 90e6))

@@ -169,9 +169,7 @@ def refusal(context: SourceContext, text: str) -> str:
 
 
 @pytest.mark.parametrize("file", ["first.ini", "first.yaml"])
-def test_hosts_are_those_of_the_file_or_of_one_group_or_host(
-    context: SourceContext, file: str
-) -> None:
+def test_hosts_are_those_of_the_file_or_of_one_group_or_host(context: SourceContext, file: str) -> None:
     assert len(found(context, file)) == 6
     assert list(found(context, f"{file}:dbservers")) == [
         "one.example.com",
@@ -305,9 +303,7 @@ def test_a_mistake_in_yaml_is_pointed_at(context: SourceContext) -> None:
 
 
 def test_an_unknown_group_has_the_nearest_name(context: SourceContext) -> None:
-    assert "no group or host 'webserver' (did you mean 'webservers'?)" in refusal(
-        context, "first.ini:webserver"
-    )
+    assert "no group or host 'webserver' (did you mean 'webservers'?)" in refusal(context, "first.ini:webserver")
 
 
 def test_options_of_ssh_that_are_not_applied_are_told(context: SourceContext) -> None:
@@ -316,13 +312,9 @@ def test_options_of_ssh_that_are_not_applied_are_told(context: SourceContext) ->
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    shutil.which(TOOL) is None, reason="needs ansible-inventory (pip install ansible-core)"
-)
+@pytest.mark.skipif(shutil.which(TOOL) is None, reason="needs ansible-inventory (pip install ansible-core)")
 @pytest.mark.parametrize("file", [*INVENTORIES, "with_files", "dynamic", "folder"])
-def test_the_built_in_reader_agrees_with_ansible_inventory(
-    context: SourceContext, file: str
-) -> None:
+def test_the_built_in_reader_agrees_with_ansible_inventory(context: SourceContext, file: str) -> None:
     script = context.directory / "dynamic"
     script.write_text(DYNAMIC)
     script.chmod(0o755)
@@ -338,6 +330,4 @@ def test_the_built_in_reader_agrees_with_ansible_inventory(
     assert tool is not None
     here = read_here(context.directory / file, context)
     there = through_tool(tool, context.directory / file, context._replace(environ=dict(os.environ)))
-    assert {name: host_of(name, here) for name in here.hosts} == {
-        name: host_of(name, there) for name in there.hosts
-    }
+    assert {name: host_of(name, here) for name in here.hosts} == {name: host_of(name, there) for name in there.hosts}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.hosts.fleet import Fleet
+from tui.engine.inputs.hosts import Fleet
 from tui.model.hostspec import MOST_KNOWN
 from tui.model.inventory import load_inventory
 from tui.model.problem import UsageError
@@ -101,9 +101,7 @@ def test_groups_have_their_hosts_from_sources_when_they_are_named(fleet: Fleet) 
     assert "contains itself" in refusal(fleet, "@loop")
 
 
-def test_what_sources_resolved_to_is_kept_with_the_time_and_asked_for_once(
-    fleet: Fleet, tmp_path: Path
-) -> None:
+def test_what_sources_resolved_to_is_kept_with_the_time_and_asked_for_once(fleet: Fleet, tmp_path: Path) -> None:
     spec = "command:echo once >>asked; echo h1"
     fleet.resolve([spec])
     fleet.resolve(["h2", spec])
@@ -141,9 +139,7 @@ def test_what_sources_resolved_to_is_kept_with_the_time_and_asked_for_once(
         ("local:22", "local is this machine"),
     ],
 )
-def test_a_mistyped_source_is_one_line_with_what_is_allowed(
-    fleet: Fleet, spec: str, told: str
-) -> None:
+def test_a_mistyped_source_is_one_line_with_what_is_allowed(fleet: Fleet, spec: str, told: str) -> None:
     text = refusal(fleet, spec)
     assert told in text
     assert text.isprintable()
@@ -154,9 +150,7 @@ def test_what_a_source_prints_is_printable_in_errors(fleet: Fleet) -> None:
     assert refusal(fleet, "command:printf '\\033[31mno\\n' >&2; exit 1").isprintable()
 
 
-def test_a_command_is_bounded_in_time_and_ended_with_what_it_has_started(
-    fleet: Fleet, tmp_path: Path
-) -> None:
+def test_a_command_is_bounded_in_time_and_ended_with_what_it_has_started(fleet: Fleet, tmp_path: Path) -> None:
     fleet.context = fleet.context._replace(time_limit_s=0.5)
     began = time.monotonic()
     text = refusal(fleet, "command:sleep 300 & echo $! >child; wait")
@@ -177,9 +171,7 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-def test_a_command_that_prints_without_end_is_cut_off(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_that_prints_without_end_is_cut_off(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_command, "MOST_OUTPUT", 1 << 20)
     assert "printed more than 1 MiB" in refusal(fleet, "command:yes")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.metrics.fact_groups import compare
+from tui.metrics.facts import compare
 from tui.model.hostfacts import Fact
 from tui.text.facts import (
     common_lines,

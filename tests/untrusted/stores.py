@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 
 from tests.untrusted.poison import Poison
+from tui.analysis.ab import _LooksFile as LooksFile
+from tui.library.build import build_record
+from tui.library.pack import pack
+from tui.library.summary import Marks
+from tui.library.verify import unpack
 from tui.model.event import AnyEvent
 from tui.model.plan import Plan
 from tui.model.record import RunRecord
-from tui.results.compare.looks import _File as LooksFile
-from tui.results.pack.unpack import unpack
-from tui.results.pack.write import pack
-from tui.results.store.build import build_record
-from tui.results.store.marks import Marks
 
 DATA = Path(__file__).parents[1] / "data"
 OWN, JUDGED, CUT = "20261119T080000Z-mix-0001", "20261119T090000Z-recovered-0002", "20261120T080000Z-lost-0003"

@@ -13,12 +13,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tui.cli.main import main
-from tui.cli.shared.verbs import VERBS
-from tui.engine.hosts.fleet import Fleet
+from tui.cli.shared.arguments import VERBS
+from tui.engine.inputs.hosts import Fleet
+from tui.library.filter import KEYS, parse
 from tui.model import hostspec
 from tui.model.problem import Problem, UsageError
 from tui.remote.vault import Question
-from tui.results.store.filter import KEYS, parse
 from tui.sources.registry import installed_sources
 
 CONTROLS = "\x1b\x07\x9b\x9d\x85\x7f\r\n\b\u202e\u2066\u200f\u061c\u2028\udc9b"

@@ -12,7 +12,7 @@ import pytest
 from tests.app.pty_screen import PtyScreen
 from tests.untrusted.stores import JUDGED
 from tests.untrusted.test_screens import can_be_made_again, poisoned_home
-from tui.app.keys.actions import ACTIONS
+from tui.app.terminal.actions import ACTIONS
 
 ENDS = {"q", "ctrl+c", "ctrl+z", "escape"}  # they leave the app, or begin what other keys end
 CODES = {"enter": "\r", "tab": "\t", "shift+tab": "\x1b[Z", "space": " ", "up": "\x1b[A", "down": "\x1b[B",

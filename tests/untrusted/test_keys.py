@@ -19,7 +19,7 @@ from tui.cli.main import main
 from tui.journal.reader import Damaged, parse_line
 from tui.metrics.buckets import label
 from tui.model.exporter import installed
-from tui.model.percentile import is_percentile, percentile_name
+from tui.model.plain_data import is_percentile, percentile_name
 
 DATA = Path(__file__).parents[1] / "data" / "runs"
 RUN, TWIN = "20261122T023003Z-demo-quick-1616", "20261122T023003Z-demo-quick-1617"

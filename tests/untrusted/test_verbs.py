@@ -12,9 +12,9 @@ import pytest
 
 from tests.untrusted.poison import FORGED, Poison
 from tests.untrusted.stores import CUT, JUDGED, OWN, SHARED, TWIN, UNPACKED, poisoned_stores
+from tui.cli import runs as runs_verb
 from tui.cli.main import main
-from tui.cli.runs import verb as runs_verb
-from tui.cli.shared.verbs import VERBS
+from tui.cli.shared.arguments import VERBS
 from tui.model.exporter import installed
 from tui.model.plain import printable
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tui.library.imported import records_of
 from tui.model.problem import UsageError
-from tui.results.imports.keep import records_of
 from tui.workloads import foreign
 from tui.workloads.base import Format, ImportedOutput, KeptFile
 

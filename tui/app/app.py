@@ -18,35 +18,32 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar
-from textual.widget import Widget
 from textual.widgets import Input
 from textual.worker import WorkerFailed
 
-from tui.app.frame.base import StepScreen
-from tui.app.frame.chrome import PlainScrollBar
 from tui.app.frame.shell import Options
-from tui.app.keys import actions
-from tui.app.keys.screens import BY_NAME
+from tui.app.frame.step_screen import Bottom, PlainScrollBar, StepScreen
 from tui.app.services.acting import Acting
-from tui.app.terminal.crash import write_crash_log
-from tui.app.terminal.driver import hung_up
+from tui.app.terminal import actions
+from tui.app.terminal.actions import BY_NAME
+from tui.app.terminal.driver import hung_up, write_crash_log
 from tui.app.terminal.theme import THEMES, pick_theme
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
     from textual.command import Provider
 
-WARM_UP = ("tui.engine.planning.plan", "asyncssh")
+WARM_UP = ("tui.engine.plan.plan", "asyncssh")
 CLASSES = {
-    "hosts": "tui.app.screens.hosts.screen:HostsScreen",
-    "profiles": "tui.app.screens.profiles.screen:ProfilesScreen",
-    "editor": "tui.app.screens.editor.screen:EditorScreen",
-    "review": "tui.app.screens.review.screen:ReviewScreen",
-    "live": "tui.app.screens.live.screen:LiveScreen",
-    "result": "tui.app.screens.result.screen:ResultScreen",
-    "compare": "tui.app.screens.compare.screen:CompareScreen",
-    "runs": "tui.app.screens.runs.screen:RunsScreen",
-    "replay": "tui.app.screens.live.screen:LiveScreen",
+    "hosts": "tui.app.screens.hosts:HostsScreen",
+    "profiles": "tui.app.screens.profiles:ProfilesScreen",
+    "editor": "tui.app.screens.editor:EditorScreen",
+    "review": "tui.app.screens.review:ReviewScreen",
+    "live": "tui.app.screens.live:LiveScreen",
+    "result": "tui.app.screens.result:ResultScreen",
+    "compare": "tui.app.screens.compare:CompareScreen",
+    "runs": "tui.app.screens.runs:RunsScreen",
+    "replay": "tui.app.screens.live:LiveScreen",
 }
 """The class of each screen."""
 HANGUP_CHECK_S = 1.0
@@ -65,28 +62,9 @@ def still_cursors(screen: Screen[None]) -> None:
 
 def commands() -> type[Provider]:
     """Return what the palette searches, once it is opened."""
-    from tui.app.dialogs.palette import ActionCommands
+    from tui.app.dialogs.help import ActionCommands
 
     return ActionCommands
-
-
-class Bottom(Screen[None]):
-    """The screen below all others, which Textual wants. Nobody sees it: the one above is not painted for it."""
-
-    HORIZONTAL_BREAKPOINTS = []  # noqa: RUF012  (Textual declares it so)
-
-    def _extend_compose(self, widgets: list[Widget]) -> None:
-        """Add no toasts and no tooltip: those are of the screen above."""
-
-    def _compositor_refresh(self) -> None:
-        """Do nothing: Textual paints the screen above whenever something of this one changed."""
-
-    def _screen_resized(self, size: Size) -> None:
-        """Do nothing: there is nothing to place."""
-
-    def _on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Do nothing: there is nothing to style or to focus."""
-        event.prevent_default()
 
 
 class BenchtuiApp(Acting):
@@ -216,21 +194,21 @@ class BenchtuiApp(Acting):
 
     def cut_off_runs(self) -> list[Path]:
         """Return the directories of runs whose engine died, oldest first."""
-        from tui.results.store.unfinished import unfinished_runs
+        from tui.library.unfinished import unfinished_runs
 
         return unfinished_runs(self.paths.runs)
 
     def write_missing_records(self) -> list[str]:
         """Write records of runs that came to their end, but not to a record; return the runs."""
-        from tui.results.store.missing import write_missing
+        from tui.library.unfinished import write_missing
 
         return write_missing(self.paths.runs)
 
     def on_benchtui_app_runs_cut_off(self, event: RunsCutOff) -> None:
         """Say so, where it stays in sight if that can be."""
-        from tui.app.services import recovery
+        from tui.app.services import resuming
 
-        text = recovery.notice(event.count)
+        text = resuming.recovery_notice(event.count)
         steps = [screen for screen in self.screen_stack if isinstance(screen, StepScreen)]
         if not any(screen.show_notice("cut off", f"{self.symbols.warn} {text}") for screen in steps):
             self.notify(text, severity="warning")
@@ -238,7 +216,7 @@ class BenchtuiApp(Acting):
     @work(group="recover")
     async def action_recover(self) -> None:
         """Ask, then finish the run that is looked at (Runs, Live), or all runs that were cut off."""
-        from tui.app.services import recovery
+        from tui.app.services import resuming
 
         screen = self.screen
         if not isinstance(screen, StepScreen):
@@ -249,17 +227,17 @@ class BenchtuiApp(Acting):
         runs = [run_dir for run_dir in runs if run_dir == screen.run_at_hand] or runs
         if not runs and not written:
             self.notify("no run was cut off")
-        elif runs and await self.push_screen_wait(recovery.question(runs)) == "recover":
+        elif runs and await self.push_screen_wait(resuming.recovery_question(runs)) == "recover":
             self.recover_runs(runs)
 
     @work(group="recover-runs", exclusive=True)
     async def recover_runs(self, runs: list[Path]) -> None:
         """Finish runs one after the other and show each as it goes on."""
-        from tui.app.services import recovery
+        from tui.app.services import resuming
 
         for screen in self.steps.values():
             screen.show_notice("cut off", "")
-        await recovery.recover(runs, self.open_live, self.answer_questions)
+        await resuming.recover(runs, self.open_live, self.answer_questions)
 
     # -- moving between screens
 
@@ -292,7 +270,7 @@ class BenchtuiApp(Acting):
 
     def see_end(self) -> None:
         """Find out whether the run that was watched has ended while another screen was shown."""
-        from tui.results.store.summary import summarize
+        from tui.library.summary import summarize
 
         if (run_dir := self.watched) is None:
             return
@@ -365,7 +343,7 @@ class BenchtuiApp(Acting):
         """Open the palette, without a blinking cursor; once is enough."""
         if not isinstance(self.screen, StepScreen):
             return
-        from tui.app.dialogs.palette import Palette
+        from tui.app.dialogs.help import Palette
 
         palette = Palette(placeholder="Type a command", id="--command-palette")
         self.push_screen(palette)
@@ -404,7 +382,7 @@ class BenchtuiApp(Acting):
         small = width < LEAST.width or height < LEAST.height
         covered = self.screen is self.too_small
         if small and not covered:
-            from tui.app.dialogs.too_small import TooSmall
+            from tui.app.dialogs.help import TooSmall
 
             self.too_small = TooSmall(LEAST)
             self.push_screen(self.too_small)
@@ -415,8 +393,8 @@ class BenchtuiApp(Acting):
 
     async def action_quit(self) -> None:
         """Leave; ask first when the run that is shown goes on."""
+        from tui.app.dialogs import confirm
         from tui.app.dialogs.confirm import Confirm
-        from tui.app.services import leaving
 
         if isinstance(self.screen, Confirm):
             return
@@ -429,7 +407,7 @@ class BenchtuiApp(Acting):
         if run_dir is None or not await asyncio.to_thread(self.run_is_alive, run_dir):
             self.exit()
             return
-        self.push_screen(leaving.question(run_dir.name), partial(self.leave_running, run_dir))
+        self.push_screen(confirm.leave_question(run_dir.name), partial(self.leave_running, run_dir))
 
     def leave_running(self, run_dir: Path, answer: str | None) -> None:
         """Do what was answered about a run that goes on."""
@@ -442,7 +420,7 @@ class BenchtuiApp(Acting):
     @work(group="stop")
     async def stop_and_leave(self, run_dir: Path) -> None:
         """Ask the engine to stop and keep what was measured, then leave."""
-        from tui.engine.process.control import request
+        from tui.engine.control import request
 
         with contextlib.suppress(BenchtuiError):
             await asyncio.to_thread(request, run_dir, {"verb": "stop", "by": "app"})

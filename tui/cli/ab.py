@@ -13,22 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.cli import run
-from tui.cli.shared.agree import agreed
+from tui.cli.shared.arguments import text_width
 from tui.cli.shared.common import pairs, paths, run_store, say
-from tui.cli.shared.output import text_width
-from tui.cli.shared.watching import INTERRUPTED, followed
+from tui.cli.shared.launching import agreed
+from tui.cli.shared.progress import INTERRUPTED, followed
 from tui.metrics import units
-from tui.model.names import AB_SIDE_TAG, AB_TAG
+from tui.model.plain import AB_SIDE_TAG, AB_TAG
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError, UsageError
 from tui.model.quantities import parse_duration, short_duration
 
 if TYPE_CHECKING:
+    from tui.analysis.ab import InterimLook, KeptLook
+    from tui.analysis.compare import Comparison
+    from tui.analysis.measured import Floor
     from tui.model.record import RunRecord
-    from tui.results.compare.compare import Comparison
-    from tui.results.compare.looks import KeptLook
-    from tui.results.compare.noise import Floor
-    from tui.results.compare.sequential import Look
 
 WORSE, NOT_KNOWN, FAILED = 1, 3, 4
 NOT_COMPARABLE = "not comparable"
@@ -53,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass
-class Experiment:
+class AbTest:
     """Two sides, the runs of each that are whole, and what may be spent."""
 
     name: str
@@ -65,7 +64,7 @@ class Experiment:
     as_json: bool = False
     within_s: float = 0.0
     told: bool = False  # how many runs it takes by the noise floor
-    look: Look | None = None
+    look: InterimLook | None = None
     records: dict[str, list[RunRecord]] = field(default_factory=lambda: {"A": [], "B": []})
     kept: list[KeptLook] = field(default_factory=list)  # looks of earlier sittings and of this one
 
@@ -113,7 +112,7 @@ def main(args: argparse.Namespace) -> int:
     return measured(experiment)
 
 
-def experiment_of(args: argparse.Namespace) -> Experiment:
+def experiment_of(args: argparse.Namespace) -> AbTest:
     """Return the experiment that the arguments ask for. Raises UsageError."""
     for name in TAKEN:
         if getattr(args, name):
@@ -134,7 +133,7 @@ def experiment_of(args: argparse.Namespace) -> Experiment:
             "point by point, with benchtui compare"
         )
     until_s = time.monotonic() + within_s
-    return Experiment(name, sides, plans, share_of(args.detect), until_s, 0, args.json, within_s)
+    return AbTest(name, sides, plans, share_of(args.detect), until_s, 0, args.json, within_s)
 
 
 def side_args(args: argparse.Namespace, side: str, name: str, given: Sequence[str]) -> argparse.Namespace:
@@ -162,14 +161,13 @@ def seconds_of(text: str) -> float:
         raise UsageError(f"--within: {error}") from error
 
 
-def take_known(experiment: Experiment) -> None:
+def take_known(experiment: AbTest) -> None:
     """Take the whole runs that an experiment of this name has already, and its looks: after a stop, or a power cut.
 
     Raises UsageError for one that was measured otherwise than its side would be now.
     """
-    from tui.results.compare.looks import looks_after
-    from tui.results.compare.sequential import LEAST_RUNS
-    from tui.results.store.load import load_record
+    from tui.analysis.ab import LEAST_RUNS, looks_after
+    from tui.library.load import load_record
 
     store = run_store()
     for summary in reversed(store.list()):
@@ -190,9 +188,9 @@ def take_known(experiment: Experiment) -> None:
     experiment.room = max(LEAST_RUNS, experiment.fits) + experiment.runs // 2 * 2
 
 
-def time_text(experiment: Experiment) -> str:
+def time_text(experiment: AbTest) -> str:
     """Return how many runs there is time for. Raises UsageError when it cannot be enough for an answer."""
-    from tui.results.compare.sequential import LEAST_RUNS
+    from tui.analysis.ab import LEAST_RUNS
 
     needed, more = max(LEAST_RUNS - experiment.runs, 0), " more" if experiment.runs else ""
     runs = f"{needed}{more} run{'' if needed == 1 else 's'}"
@@ -204,7 +202,7 @@ def time_text(experiment: Experiment) -> str:
     return f"there is time for up to {experiment.fits}{more} runs, in the order ABBA"
 
 
-def check_belongs(experiment: Experiment, side: str, record: RunRecord) -> None:
+def check_belongs(experiment: AbTest, side: str, record: RunRecord) -> None:
     """Raise UsageError for a run that is no repetition of its side: what differs is named."""
     plan, was = experiment.plans[side], record.profile
     then_on, now_on = (", ".join(sorted(each.name for each in hosts)) for hosts in (record.hosts, plan.hosts))
@@ -221,7 +219,7 @@ def check_belongs(experiment: Experiment, side: str, record: RunRecord) -> None:
         )
 
 
-def measured(experiment: Experiment) -> int:
+def measured(experiment: AbTest) -> int:
     """Make runs until the answer is known or the budget is spent; return the exit code."""
     longest, failed, found = experiment.load_s, 0, looked(experiment)
     while goes_on(found) and experiment.runs < experiment.most:
@@ -245,12 +243,12 @@ def measured(experiment: Experiment) -> int:
     return concluded(experiment, found)
 
 
-def goes_on(found: Look | None) -> bool:
+def goes_on(found: InterimLook | None) -> bool:
     """Whether more runs could give an answer that there is not yet."""
     return found is None or (found.answer == "go on" and not found.all_spent)
 
 
-def interrupted(experiment: Experiment, found: Look | None) -> int:
+def interrupted(experiment: AbTest, found: InterimLook | None) -> int:
     """Say what stays of an experiment that somebody stopped; return the exit code."""
     whole = " and ".join(f"{len(experiment.records[side])} of {side}" for side in "AB")
     say(f"interrupted; {whole} are whole and stay. To go on: the same command with --name {experiment.name}")
@@ -259,9 +257,9 @@ def interrupted(experiment: Experiment, found: Look | None) -> int:
     return INTERRUPTED
 
 
-def next_side(experiment: Experiment) -> str:
+def next_side(experiment: AbTest) -> str:
     """Return whose turn it is: as ABBA has it, but the side that lacks runs first."""
-    from tui.results.compare.sequential import side_of
+    from tui.analysis.ab import side_of
 
     a, b = (len(experiment.records[side]) for side in "AB")
     if abs(a - b) > 1:
@@ -269,10 +267,10 @@ def next_side(experiment: Experiment) -> str:
     return side_of(experiment.runs)
 
 
-def one_run(experiment: Experiment, side: str) -> tuple[int, RunRecord | None]:
+def one_run(experiment: AbTest, side: str) -> tuple[int, RunRecord | None]:
     """Make a run of one side and return its exit code, and its record when it counts."""
     from tui.cli.shared.launching import start
-    from tui.results.store.load import load_record
+    from tui.library.load import load_record
 
     args = experiment.sides[side]
     run_dir: Path = start(agreed(run.plan_from(args), args.destroy, sure=args.yes))
@@ -286,17 +284,16 @@ def one_run(experiment: Experiment, side: str) -> tuple[int, RunRecord | None]:
     return code, record
 
 
-def raise_failed(experiment: Experiment) -> None:
+def raise_failed(experiment: AbTest) -> None:
     """Give up: two runs after each other did not count. Raises BenchtuiError."""
     error = BenchtuiError(f"two runs after each other did not count; to go on: --name {experiment.name}")
     error.exit_code = FAILED
     raise error
 
 
-def looked(experiment: Experiment) -> Look | None:
+def looked(experiment: AbTest) -> InterimLook | None:
     """Return what is known of as many runs as both sides have, four or more in all; say it when it is new."""
-    from tui.results.compare.looks import keep_looks, made_at
-    from tui.results.compare.sequential import after_looks
+    from tui.analysis.ab import after_looks, keep_looks, made_at
 
     a, b = experiment.records["A"], experiment.records["B"]
     tell_budget(experiment)
@@ -316,9 +313,9 @@ def looked(experiment: Experiment) -> Look | None:
     return found
 
 
-def tell_budget(experiment: Experiment) -> None:
+def tell_budget(experiment: AbTest) -> None:
     """Say how many runs a change takes by the noise floor, once a run says whether somebody measured one."""
-    from tui.results.compare.sequential import runs_for
+    from tui.analysis.ab import runs_for
 
     if experiment.told or not experiment.records["A"]:
         return
@@ -331,9 +328,9 @@ def tell_budget(experiment: Experiment) -> None:
         f"takes {wanted} runs at most, half as many in the mean, to be found in 9 of 10 cases{short}")  # fmt: skip
 
 
-def obstacles_of(experiment: Experiment) -> list[str]:
+def obstacles_of(experiment: AbTest) -> list[str]:
     """Return why the runs of the sides cannot be held against each other; more of them would not help."""
-    from tui.results.compare.gate import differences
+    from tui.analysis.setup import differences
 
     a, b = experiment.records["A"], experiment.records["B"]
     return [each.text for each in differences(a, b, experiment.across) if each.blocks] if a and b else []
@@ -341,8 +338,7 @@ def obstacles_of(experiment: Experiment) -> list[str]:
 
 def floor_of(record: RunRecord) -> Floor | None:
     """Return the noise floor of side A's headline, when somebody measured it."""
-    from tui.results.compare.measured import points_of
-    from tui.results.compare.noise import NoiseFloors, name_of
+    from tui.analysis.measured import NoiseFloors, name_of, points_of
 
     (point,) = points_of([record]).values()
     figure = point.headline
@@ -354,10 +350,10 @@ def said(ratio: float) -> str:
     return f"{(ratio - 1) * 100:+.1f} %"
 
 
-def concluded(experiment: Experiment, found: Look | None) -> int:
+def concluded(experiment: AbTest, found: InterimLook | None) -> int:
     """Print the sides beside each other and the answer; return the exit code."""
-    from tui.results.compare.text import comparison_lines
     from tui.text.line import plain_lines
+    from tui.view.comparison import comparison_lines
 
     word = NOT_COMPARABLE if obstacles_of(experiment) else word_of(experiment, found)
     if experiment.as_json:
@@ -369,7 +365,7 @@ def concluded(experiment: Experiment, found: Look | None) -> int:
     return {"worse": WORSE, "not known": NOT_KNOWN, NOT_COMPARABLE: NOT_KNOWN}.get(word, 0)
 
 
-def word_of(experiment: Experiment, found: Look | None) -> str:
+def word_of(experiment: AbTest, found: InterimLook | None) -> str:
     """Return the answer in a word: better, worse, no difference as large, not known."""
     from tui.metrics.registry import METRICS
 
@@ -382,15 +378,15 @@ def word_of(experiment: Experiment, found: Look | None) -> str:
     return "better" if (found.answer == "higher") == (METRICS[headline.metric].better == "higher") else "worse"
 
 
-def compared_sides(experiment: Experiment) -> Comparison | None:
+def compared_sides(experiment: AbTest) -> Comparison | None:
     """Return B against A with all figures; None when a side has no run."""
-    from tui.results.compare.compare import compare
+    from tui.analysis.compare import compare
 
     a, b = experiment.records["A"], experiment.records["B"]
     return compare(a, b, across=experiment.across) if a and b else None
 
 
-def answer_text(experiment: Experiment, found: Look | None, word: str) -> str:
+def answer_text(experiment: AbTest, found: InterimLook | None, word: str) -> str:
     """Return the answer as a sentence, with what would have been found."""
     if word == NOT_COMPARABLE:
         return f"the sides are not comparable: {'; '.join(obstacles_of(experiment))}"
@@ -410,11 +406,11 @@ def answer_text(experiment: Experiment, found: Look | None, word: str) -> str:
             f" a change of {found.detectable * 100:.1f} % would have been found")  # fmt: skip
 
 
-def document(experiment: Experiment, found: Look | None, word: str) -> str:
+def document(experiment: AbTest, found: InterimLook | None, word: str) -> str:
     """Return what came out as JSON: the answer, the last look, the runs of both sides and all their figures."""
     import msgspec
 
-    from tui.results.compare.document import as_builtins
+    from tui.view.comparison_formats import as_builtins
 
     compared = compared_sides(experiment)
     whole = {

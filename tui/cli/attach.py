@@ -20,8 +20,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Watch a run and return its exit code."""
-    from tui.cli.shared.watching import watch
-    from tui.journal.alive import is_running
+    from tui.cli.shared.progress import watch
+    from tui.journal.rundir import is_running
 
     run_dir = run_store().resolve(args.run, last_of_all=True)
     if args.speed <= 0:

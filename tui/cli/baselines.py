@@ -8,13 +8,13 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.cli.shared.arguments import text_width
 from tui.cli.shared.common import RUN_HELP, paths, run_store, say
-from tui.cli.shared.output import text_width
 from tui.model.problem import UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from tui.analysis.published import BaselineFiles
     from tui.model.baseline import Baseline
-    from tui.results.baselines.files import BaselineFiles
 
 FILES = (".yaml", ".yml")
 
@@ -48,7 +48,7 @@ def main(args: argparse.Namespace) -> int:
 
 def found_baselines() -> BaselineFiles:
     """Return all baselines; what is wrong in a file is said on stderr."""
-    from tui.results.baselines.files import find_baselines
+    from tui.analysis.published import find_baselines
 
     found = find_baselines(paths().baselines)
     for problem in found.problems:
@@ -58,7 +58,7 @@ def found_baselines() -> BaselineFiles:
 
 def list_all(args: argparse.Namespace) -> int:
     """Print one line a profile that has published figures, or every baseline as JSON."""
-    from tui.results.baselines.text import baseline_json
+    from tui.view.published import baseline_json
 
     found = found_baselines().baselines
     if args.json:
@@ -75,7 +75,7 @@ def list_all(args: argparse.Namespace) -> int:
 
 def range_text(members: list[Baseline]) -> str:
     """Return the first figure that all members have: one, or the smallest and the largest."""
-    from tui.results.baselines.text import figure_name, theirs_text
+    from tui.view.published import figure_name, theirs_text
 
     names = [[figure_name(figure) for figure in each.figures] for each in members]
     name = next((name for name in names[0] if all(name in others for others in names)), names[0][0])
@@ -87,7 +87,7 @@ def range_text(members: list[Baseline]) -> str:
 
 def show_one(args: argparse.Namespace) -> int:
     """Print the baselines of a profile or a collection."""
-    from tui.results.baselines.text import baseline_json
+    from tui.view.published import baseline_json
 
     chosen = named(args.name)
     if args.json:
@@ -120,7 +120,7 @@ def shown_text(chosen: list[Baseline]) -> list[str]:
 
 def profile_text(profile: str, members: list[Baseline]) -> list[str]:
     """Return the baselines of one profile."""
-    from tui.results.baselines.text import grouped, notes_text, told
+    from tui.view.published import grouped, notes_text, told
 
     params = " ".join(f"{name}={value}" for name, value in members[0].params.items())
     lines = ["", f"{profile}  {params}".rstrip()]
@@ -153,9 +153,9 @@ def wrapped(text: str) -> list[str]:
 
 def compare_run(args: argparse.Namespace) -> int:
     """Print a run beside published figures; the run itself is not changed."""
-    from tui.results.baselines.compare import compare
-    from tui.results.baselines.text import comparison_json, published, published_text
-    from tui.results.store.load import load_record
+    from tui.analysis.published import compare
+    from tui.library.load import load_record
+    from tui.view.published import comparison_json, published, published_text
 
     run_dir = run_store().resolve(args.run)
     record = load_record(run_dir)
@@ -178,9 +178,9 @@ def compare_run(args: argparse.Namespace) -> int:
 
 def check(args: argparse.Namespace) -> int:
     """Print what the checks say of published figures; 2 when a file has problems."""
-    from tui.engine.planning.published import published_plan
-    from tui.engine.profiles.catalogue import Catalogue
-    from tui.results.baselines.judge import judge, judged_json, judged_text
+    from tui.engine.inputs.profiles import Catalogue
+    from tui.engine.plan.reproduce import published_plan
+    from tui.view.published_checks import judge, judged_json, judged_text
 
     chosen, code = chosen_baselines(args.names, quiet=args.json)
     catalogue = Catalogue(paths().profiles)
@@ -217,7 +217,7 @@ def chosen_baselines(names: list[str], *, quiet: bool) -> tuple[list[Baseline], 
 
 def read_file(path: Path) -> list[Baseline]:
     """Return the baselines of a file. Raises UsageError with everything that is wrong in it."""
+    from tui.analysis.published import baseline_text
     from tui.model.baseline import load_baselines
-    from tui.results.baselines.files import baseline_text
 
     return load_baselines(baseline_text(path, pipes=True), str(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tui.cli import run
-from tui.cli.shared.searching import add_bounds, wish_of
+from tui.cli.shared.experiments import add_bounds, wish_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

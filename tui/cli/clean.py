@@ -13,7 +13,7 @@ from tui.model.problem import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tui.engine.safety.clean import Cleaning
+    from tui.engine.preflight.clean import Cleaning
     from tui.model.plan import Plan
     from tui.remote.connections import Connections
 
@@ -29,10 +29,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Show what goes, ask, remove it, say what has become of it; 4 when something stayed or a host was not reached."""
-    from tui.cli.shared.asking import terminal_asker
-    from tui.engine.hosts.fan_out import connections_of
-    from tui.journal.plan_file import load_plan
-    from tui.results.store.cleaned import check_over
+    from tui.cli.shared.launching import terminal_asker
+    from tui.journal.rundir import load_plan
+    from tui.library.additions import check_over
+    from tui.remote.fan_out import connections_of
 
     store = run_store()
     run_dir = store.resolve(args.run, last_of_all=True)
@@ -64,9 +64,9 @@ def as_json(cleaned: Cleaning) -> dict[str, object]:
 
 async def clean_run(run_dir: Path, plan: Plan, connections: Connections, *, sure: bool) -> tuple[int, list[Cleaning]]:
     """Clean up behind one run over open connections; return the exit code, and what became of the files by host."""
-    from tui.engine.safety.clean import clean, created_of, look
-    from tui.results.store.cleaned import keep_removed
-    from tui.results.store.load import load_record
+    from tui.engine.preflight.clean import clean, created_of, look
+    from tui.library.additions import keep_removed
+    from tui.library.load import load_record
 
     created = created_of(plan, load_record(run_dir))
     if not created:

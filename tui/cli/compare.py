@@ -8,18 +8,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.shared.common import paths, run_store, say
-from tui.cli.shared.output import columns, text_width, wants_colour
-from tui.cli.shared.sides import ACROSS_HELP, SIDE_HELP
-from tui.cli.shared.sides import side_of as directories_of
+from tui.cli.shared.arguments import columns, text_width, wants_colour
+from tui.cli.shared.common import ACROSS_HELP, SIDE_HELP, paths, run_store, say
+from tui.cli.shared.common import side_of as directories_of
 from tui.model.problem import BenchtuiError, NotComparableError, UsageError
 
 if TYPE_CHECKING:
+    from tui.analysis.compare import Comparison
+    from tui.analysis.criteria import JudgedCriterion
+    from tui.library.runs import RunStore
     from tui.model.record import RunRecord
-    from tui.results.compare.compare import Comparison
-    from tui.results.compare.criteria import Judged
-    from tui.results.compare.junit import Judgement
-    from tui.results.store.runs import RunStore
+    from tui.view.comparison_formats import Judgement
 
 WORSE, NOT_COMPARABLE = 1, 3
 
@@ -51,10 +50,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Compare and return the exit code."""
-    from tui.results.compare.compare import compare
-    from tui.results.compare.criteria import judge_against, named_criteria
-    from tui.results.compare.noise import NoiseFloors
-    from tui.results.compare.sides import check_across, differing
+    from tui.analysis.compare import compare
+    from tui.analysis.criteria import judge_against, named_criteria
+    from tui.analysis.measured import NoiseFloors
+    from tui.analysis.sides import check_across, differing
 
     named_criteria(args.criteria)  # what is wrong with them is said before anything is read
     store, floors = run_store(), NoiseFloors.read(paths().noise)
@@ -63,11 +62,11 @@ def main(args: argparse.Namespace) -> int:
     found = [compare(a, other, floors, args.across) for other in others]
     judged = [(each, judge_against(each, args.criteria)) for each in found]
     if args.junit is not None:
-        from tui.results.compare.junit import as_junit
+        from tui.view.comparison_formats import as_junit
 
         write_to(args.junit, as_junit(judged, allow_undecided=args.allow_undecided))
     if args.json:
-        from tui.results.compare.document import as_json
+        from tui.view.comparison_formats import as_json
 
         sys.stdout.write(as_json(judged))
     else:
@@ -90,7 +89,7 @@ def sides_of(store: RunStore, args: argparse.Namespace) -> tuple[list[RunRecord]
 
 def side_of(store: RunStore, text: str) -> list[RunRecord]:
     """Return the records of one side. Raises UsageError for names of no run."""
-    from tui.results.store.load import load_record
+    from tui.library.load import load_record
 
     directories = directories_of(store, text)
     try:
@@ -101,8 +100,8 @@ def side_of(store: RunStore, text: str) -> list[RunRecord]:
 
 def show(found: Sequence[Judgement], *, every: bool, plot: bool) -> None:
     """Print comparisons for people, with charts when asked for."""
-    from tui.results.compare.text import comparison_lines, judged_lines
     from tui.text.line import plain_lines
+    from tui.view.comparison import comparison_lines, judged_lines
 
     for at, (each, judged) in enumerate(found):
         lines = [*comparison_lines(each, text_width(), every=every), *judged_lines(judged)]
@@ -113,21 +112,21 @@ def show(found: Sequence[Judgement], *, every: bool, plot: bool) -> None:
 
 def show_charts(found: Comparison) -> None:
     """Print the charts of a comparison, in colour on a terminal only."""
-    from tui.results.compare.charts import charts
     from tui.text.line import plain_lines
     from tui.text.plot import coloured
+    from tui.view.comparison_charts import charts
 
     color = wants_colour()
     for lines in charts(found, columns(), coloured=color):
         print("\n" + (coloured(lines) if color else "\n".join(plain_lines(lines))))
 
 
-def exit_code(found: Comparison, judged: Sequence[Judged], *, allow_undecided: bool = False) -> int:
+def exit_code(found: Comparison, judged: Sequence[JudgedCriterion], *, allow_undecided: bool = False) -> int:
     """Return 1 for worse and 0 for no worse: what was found counts before what nobody can tell.
 
     3: not comparable, a criterion could not be judged, or nobody can tell (unless that is allowed).
     """
-    from tui.results.compare.criteria import UNJUDGED
+    from tui.analysis.criteria import UNJUDGED
 
     worse = any(change.word == "worse" and change.counts for change in found.changes) or found.word == "worse"
     if worse or any(each.outcome == "broken" for each in judged):
@@ -143,7 +142,7 @@ def whole_code(codes: Iterable[int]) -> int:
     return next((code for code in (WORSE, NOT_COMPARABLE) if code in found), 0)
 
 
-def undecided(found: Comparison, judged: Sequence[Judged]) -> bool:
+def undecided(found: Comparison, judged: Sequence[JudgedCriterion]) -> bool:
     """Tell whether nothing but that nobody can tell makes the exit code 3."""
     codes = [exit_code(found, judged, allow_undecided=allowed) for allowed in (False, True)]
     return codes == [NOT_COMPARABLE, 0]

@@ -7,9 +7,8 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tui.cli.shared.arguments import VERBS, Load, parser_with, verbs_of
 from tui.cli.shared.common import paths, user_settings
-from tui.cli.shared.parsers import Load, parser_with, verbs_of
-from tui.cli.shared.verbs import VERBS
 from tui.model.paths import from_home
 from tui.model.problem import BenchtuiError
 
@@ -88,7 +87,7 @@ def quietly(names: Callable[[str], Iterable[str]]) -> Callable[..., list[str]]:
 @quietly
 def runs(_: str) -> Iterable[str]:
     """Ids of runs, `last` and `last:any`."""
-    from tui.results.store.last import WORDS
+    from tui.library.runs import WORDS
 
     found = sorted((name for name in os.listdir(paths().runs) if not name.startswith(".")), reverse=True)  # noqa: PTH208
     return [*WORDS, *found]
@@ -97,7 +96,7 @@ def runs(_: str) -> Iterable[str]:
 @quietly
 def profiles(_: str) -> Iterable[str]:
     """Tags of profiles."""
-    from tui.engine.profiles.catalogue import Catalogue
+    from tui.engine.inputs.profiles import Catalogue
 
     return Catalogue(paths().profiles).names()
 
@@ -105,7 +104,7 @@ def profiles(_: str) -> Iterable[str]:
 @quietly
 def hosts(prefix: str) -> Iterable[str]:
     """Hosts of the inventory and of ~/.ssh/config, @groups, local; of a list with commas the last one, none twice."""
-    from tui.engine.hosts.ssh_names import PATTERN, words_in
+    from tui.engine.inputs.ssh_names import PATTERN, words_in
     from tui.model.hostspec import LOCAL, STDIN, source_of, split
     from tui.sources.registry import installed_sources
 

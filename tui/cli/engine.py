@@ -1,4 +1,4 @@
-"""The engine's own entry, started by `tui.engine.process.launch`; not for people."""
+"""The engine's own entry, started by `tui.engine.launch`; not for people."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Execute the plan of a run directory, then derive its record from the journal."""
-    from tui.engine.process.main import run_engine
+    from tui.engine.main import run_engine
 
     try:
         end = run_engine(args.run_dir, args.mode, ask=args.ask)
@@ -26,8 +26,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _write_record(run_dir: Path) -> None:
+    from tui.library.build import write_record
     from tui.model.problem import BenchtuiError
-    from tui.results.store.build import write_record
 
     try:
         record = write_record(run_dir)
@@ -36,7 +36,7 @@ def _write_record(run_dir: Path) -> None:
         return
     if record.proves is None:
         return
-    from tui.results.store.proofs import tell_proved
+    from tui.library.additions import tell_proved
 
     try:
         tell_proved(run_dir, record)

@@ -42,14 +42,14 @@ def main(args: argparse.Namespace) -> int:
     if args.json and (args.output is None or args.stream):
         raise UsageError("--json tells which files were written: name them with -o, without --stream")
     exporter = load(args.format)
-    from tui.results.export.save import alone, export, remark_of, source_of, without_names
+    from tui.export.save import alone, export, remark_of, source_of, without_names
 
     run_dir = run_store().resolve(args.run)
     redact = args.redact or bool(args.hide)
     if redact and args.stream:
         raise UsageError("--redact: --stream tells events as they come, names in them; export another format")
     if args.stream:
-        from tui.results.export.stream import follow
+        from tui.export.stream import follow
 
         return int(not follow(run_dir, args.format, args.output or "-", say))
     source = source_of(run_dir)

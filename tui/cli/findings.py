@@ -6,10 +6,10 @@ import argparse
 import json
 import textwrap
 
-from tui.cli.shared.output import columns
+from tui.cli.shared.arguments import columns
+from tui.judge.catalogue import BY_ID, CHECKS
+from tui.judge.check import Check
 from tui.model.problem import Problem, UsageError, did_you_mean
-from tui.results.findings.catalogue import BY_ID, CHECKS
-from tui.results.findings.check import Check
 
 SCHEMA = "benchtui.findings/1"
 WIDEST = 100

@@ -15,7 +15,7 @@ from tui.model.plain import some
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
-    from tui.engine.hosts.fleet import Fleet, Origin
+    from tui.engine.inputs.hosts import Fleet, Origin
     from tui.engine.preflight.host_check import HostCheck
     from tui.remote.connections import Connections
     from tui.remote.hostkeys import Presented
@@ -87,7 +87,7 @@ def connected(args: argparse.Namespace, work: Callable[[Connections], Awaitable[
     """Run something that needs connections, and close them."""
     import asyncio
 
-    from tui.cli.shared.asking import terminal_asker
+    from tui.cli.shared.launching import terminal_asker
     from tui.remote.connections import Connections
 
     async def run() -> T:
@@ -143,7 +143,7 @@ def check_all(args: argparse.Namespace) -> int:
 
 def facts_of(checks: Sequence[HostCheck], everything: bool) -> Iterator[str]:
     """Yield what hosts differ in, this machine apart when there are others; of everything, what they share, too."""
-    from tui.metrics.fact_groups import compare, leaf_text, leaf_title
+    from tui.metrics.facts import compare, leaf_text, leaf_title
     from tui.model.hostspec import LOCAL
     from tui.text.facts import differing_lines, every_difference, machine_lines, own_lines, unknown_lines
 
@@ -177,11 +177,11 @@ def check_table(checks: list[HostCheck], directory: str | None) -> str:
 def tools_text(facts: Mapping[str, object]) -> str:
     """Return which commands of load generators were found, each as it says its version."""
     from tui import workloads
-    from tui.engine.preflight import mpi_check
+    from tui.engine.preflight import mpi_hosts
 
     needs = [need for workload in workloads.every() for need in workload.requirements(())]
     found = {need.command: facts.get(f"{need.command}_version") for need in needs if f"{need.command}_path" in facts}
-    for program in mpi_check.programs().values():
+    for program in mpi_hosts.programs().values():
         if f"{(name := program.launch.program)}_path" in facts:
             found[name] = name
     return ", ".join(str(version or command) for command, version in found.items())
@@ -205,8 +205,8 @@ def check_row(check: HostCheck) -> tuple[str, str, str, str, str, str, str, str]
 
 def trust_all(args: argparse.Namespace) -> int:
     """Show the keys that hosts present and pin those that are new; a changed key is refused."""
-    from tui.engine.hosts.fan_out import fan_out
-    from tui.engine.user_files import add_lines
+    from tui.engine.inputs.user_files import add_lines
+    from tui.remote.fan_out import fan_out
 
     addresses = [address for address in chosen(args) if address.transport == "ssh"]
     keys, errors = connected(
@@ -240,7 +240,7 @@ def error_row(host: str, error: HostError) -> dict[str, object]:
 
 def add_one(args: argparse.Namespace) -> int:
     """Add a host to the inventory."""
-    from tui.engine.hosts.inventory_file import add_host
+    from tui.engine.inputs.hosts import add_host
     from tui.model import hostspec
 
     names = hostspec.expand(args.name)
@@ -258,7 +258,7 @@ def sweep_all(args: argparse.Namespace) -> int:
 
 
 async def _sweep(args: argparse.Namespace, addresses: list[HostAddress], connections: Connections) -> int:
-    from tui.engine.hosts.leftovers import find_leftovers, remove_leftovers
+    from tui.engine.preflight.leftovers import find_leftovers, remove_leftovers
 
     found, errors = await find_leftovers(addresses, connections)
     found = [leftover for leftover in found if args.run in (None, leftover.run)]

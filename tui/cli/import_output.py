@@ -35,9 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Read what is given, judge what it holds, keep the records and print them."""
+    from tui.library.imported import records_of
     from tui.model.rundir import RECORD_FILE
-    from tui.results.imports.keep import records_of
-    from tui.results.report.summary import summary_text
+    from tui.view.run_summary import summary_text
 
     for number, made in enumerate(records_of(args.files, args.tool, args.note, args.host)):
         path = None

@@ -11,16 +11,13 @@ import sys
 from collections.abc import Sequence
 
 import tui
-from tui.cli.shared.arguments import Arguments
-from tui.cli.shared.output import guard
-from tui.cli.shared.parsers import VerbModule
-from tui.cli.shared.verbs import HIDDEN, VERBS
+from tui.cli.shared.arguments import HIDDEN, VERBS, Arguments, VerbModule, guard
 from tui.model.plain import printable
 from tui.model.problem import BenchtuiError, did_you_mean
-from tui.model.umask import keep_private
+from tui.model.rundir import keep_private
 
 MODULES = {
-    "runs": "tui.cli.runs.verb",
+    "runs": "tui.cli.runs",
     "import": "tui.cli.import_output",
     "app": "tui.cli.open_app",
 }  # of verbs whose module has another name

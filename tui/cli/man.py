@@ -8,8 +8,7 @@ import subprocess
 import sys
 
 import tui
-from tui.cli.shared.parsers import ABOUT, Load, parser_with
-from tui.cli.shared.verbs import VERBS
+from tui.cli.shared.arguments import ABOUT, VERBS, Load, parser_with
 from tui.model.settings import KEYS
 
 SECTIONS = {

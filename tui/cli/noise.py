@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tui.cli.compare import side_of
-from tui.cli.shared.common import paths, run_store, say
-from tui.cli.shared.sides import SIDE_HELP
+from tui.cli.shared.common import SIDE_HELP, paths, run_store, say
 from tui.model.problem import NotComparableError, UsageError
 
 if TYPE_CHECKING:
-    from tui.results.compare.noise import Configuration, Floor
+    from tui.analysis.measured import Configuration, Floor
 
 FEW = 4
 
@@ -29,8 +28,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Measure the noise floor, keep it, and print it."""
-    from tui.results.compare.gate import WHOLE, differences
-    from tui.results.compare.noise import NoiseFloors, configuration, measure
+    from tui.analysis.measured import NoiseFloors, configuration, measure
+    from tui.analysis.setup import WHOLE, differences
 
     records = side_of(run_store(), ",".join(args.runs))
     for record in records[1:]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tui.app.frame.shell import Options
-    from tui.engine.hosts.fleet import Fleet
+    from tui.engine.inputs.hosts import Fleet
 
 PASSES = 4  # over what is new, until one over what they left; Python's 10 left so much that it took 60 ms
 
@@ -138,7 +138,7 @@ def chosen_profile(args: argparse.Namespace) -> str | None:
     """
     if not args.profile:
         return None
-    from tui.engine.profiles.catalogue import Catalogue
+    from tui.engine.inputs.profiles import Catalogue
     from tui.model.profile import resolve_params
 
     catalogue = Catalogue(paths().profiles)

@@ -15,7 +15,7 @@ from tui.model.problem import Problem, UsageError
 from tui.model.tool import SUITE, installed
 
 if TYPE_CHECKING:
-    from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
+    from tui.engine.inputs.profiles import Catalogue, LoadedProfile
     from tui.workloads.base import Workload
 
 
@@ -67,7 +67,7 @@ def add_job(show: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Do what the verb says."""
-    from tui.engine.profiles.catalogue import Catalogue
+    from tui.engine.inputs.profiles import Catalogue
 
     catalogue = Catalogue(paths().profiles)
     verbs: dict[str, Callable[[argparse.Namespace, Catalogue], int]] = {
@@ -132,10 +132,10 @@ def as_json(loaded: LoadedProfile, overrides: dict[str, str]) -> dict[str, objec
 def job_text(loaded: LoadedProfile, overrides: dict[str, str]) -> str:
     """Return the job file of a profile on this machine; of a suite those of its profiles. Raises UsageError."""
     from tui import workloads
-    from tui.engine.planning.matrix import Wanted, planned_profiles
+    from tui.engine.plan.steps import MatrixChoice, planned_profiles
 
     texts = []
-    for planned in planned_profiles(loaded, overrides, Wanted()):
+    for planned in planned_profiles(loaded, overrides, MatrixChoice()):
         profile = planned.profile
         header = f"# {profile.profile} v{profile.version}: {profile.title}\n"
         if text := workloads.get(profile.tool).job_text(profile, planned.params):
@@ -184,7 +184,7 @@ def tell_checked(path: Path, tag: str | None, problems: Sequence[Problem], hints
 
 def check_plan(loaded: LoadedProfile) -> None:
     """Plan a profile for one host, for what only planning finds. Raises UsageError."""
-    from tui.engine.planning.plan import Choices, build_plan
+    from tui.engine.plan.plan import Choices, build_plan
     from tui.model.address import HostAddress
 
     build_plan(loaded, Choices(hosts=[HostAddress(name="local", transport="local")]))
@@ -192,8 +192,8 @@ def check_plan(loaded: LoadedProfile) -> None:
 
 def make_new(args: argparse.Namespace, catalogue: Catalogue) -> int:
     """Write a profile that extends another one, or copies it, into the user's folder and print its path."""
-    from tui.engine.profiles.catalogue import retagged
-    from tui.engine.profiles.files import create, extending
+    from tui.engine.inputs.profile_files import create, extending
+    from tui.engine.inputs.profiles import retagged
 
     origin = catalogue.load(args.origin or "demo/quick")
     extends = args.origin is not None and not args.copy
@@ -222,9 +222,9 @@ def edit_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 def own_file(name: str, catalogue: Catalogue) -> Path:
     """Return the user's file of a profile; of a preset a copy is made. The schema lies beside it."""
-    from tui.engine.profiles.files import with_modeline, write_schema
-    from tui.engine.profiles.shelf import profile_text
-    from tui.engine.user_files import save
+    from tui.engine.inputs.profile_files import with_modeline, write_schema
+    from tui.engine.inputs.profile_texts import profile_text
+    from tui.engine.inputs.user_files import save
 
     before = catalogue.own_file(name)
     path = catalogue.copy_to_user(name)
@@ -237,7 +237,7 @@ def own_file(name: str, catalogue: Catalogue) -> Path:
 
 def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
     """Write the profiles of a job file, print their paths, the one to run first, and say what was changed."""
-    from tui.engine.profiles.shelf import profile_text
+    from tui.engine.inputs.profile_texts import profile_text
 
     found = importer(args.file, args.tool).import_job(
         profile_text(args.file, pipes=True), str(args.file), args.name, os.environ
@@ -272,8 +272,8 @@ def importer(file: Path, tool: str | None) -> Workload:
 
 def write_imported(profiles: list[tuple[str, str]], output: Path | None, catalogue: Catalogue) -> list[Path]:
     """Write profiles where they belong, or to `output` and the steps of a suite beside it. Overwrites nothing."""
-    from tui.engine.profiles.files import create, with_modeline
-    from tui.engine.user_files import write_new
+    from tui.engine.inputs.profile_files import create, with_modeline
+    from tui.engine.inputs.user_files import write_new
 
     if output is None:
         for tag, _ in profiles:

@@ -7,13 +7,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.shared.common import add_json, paths, report, run_store, say
-from tui.cli.shared.sides import ACROSS_HELP, SIDE_HELP, sides_of
+from tui.cli.shared.common import ACROSS_HELP, SIDE_HELP, add_json, paths, report, run_store, say, sides_of
 from tui.model.problem import BenchtuiError, Problem, UsageError
 
 if TYPE_CHECKING:
-    from tui.results.report.content import Source
-    from tui.results.report.write import Shape
+    from tui.view.report.content import ReportedRun
+    from tui.view.report.write import Shape
 
 FORMATS: dict[str, Shape] = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
 
@@ -44,10 +43,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Write the report."""
-    from tui.results.compare.noise import NoiseFloors
-    from tui.results.compare.sides import check_across
-    from tui.results.report.side_by_side import Versus
-    from tui.results.report.write import with_histories, written
+    from tui.analysis.measured import NoiseFloors
+    from tui.analysis.sides import check_across
+    from tui.view.report.side_by_side import Versus
+    from tui.view.report.write import with_histories, written
 
     target = None if args.output in (None, "-") else Path(args.output)
     shape: Shape = args.format or shape_of(target)
@@ -82,9 +81,9 @@ def shape_of(target: Path | None) -> Shape:
     return FORMATS[target.suffix.lower()]
 
 
-def source_of(run_dir: Path) -> Source:
+def source_of(run_dir: Path) -> ReportedRun:
     """Return a run to report; what is wrong with published figures is said. Raises BenchtuiError."""
-    from tui.results.report.write import source_at
+    from tui.view.report.write import source_at
 
     source, problems = source_at(run_dir, paths().baselines)
     for problem in problems:

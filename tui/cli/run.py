@@ -9,14 +9,14 @@ from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
 from tui.cli.shared.common import add_host_files, load_fleet, pairs, paths, say, user_settings
-from tui.cli.shared.searching import add_bounds, wish_of
+from tui.cli.shared.experiments import add_bounds, wish_of
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tui.engine.planning.search import Kind, Wish
+    from tui.engine.plan.search import Kind, SearchChoice
     from tui.model.plan import Plan
 
 STREAM_HELP = "follow the run in a format of `benchtui export`: to stdout, a file, or an http address that takes it"
@@ -88,13 +88,13 @@ def main(args: argparse.Namespace) -> int:
     return carried_out(args, wish_from(args))
 
 
-def wish_from(args: argparse.Namespace) -> Wish:
+def wish_from(args: argparse.Namespace) -> SearchChoice:
     """Return what is searched for: what was asked, else what the profile says. Raises UsageError."""
     kinds: dict[str, Kind] = {"curve": "curve", "scaling": "scaling", "no_search": "none"}
     return wish_of(args, next((kind for name, kind in kinds.items() if getattr(args, name)), None))
 
 
-def carried_out(args: argparse.Namespace, wish: Wish) -> int:
+def carried_out(args: argparse.Namespace, wish: SearchChoice) -> int:
     """Run a profile, or search with it, and return the run's exit code."""
     check_proof(args)
     check_streams(args)
@@ -111,9 +111,8 @@ def carried_out(args: argparse.Namespace, wish: Wish) -> int:
 
         print(msgspec.json.format(msgspec.json.encode(plan)).decode() if args.json else review_text(plan))
         return 0
-    from tui.cli.shared.agree import agreed
-    from tui.cli.shared.launching import start
-    from tui.results.text.plan_facts import too_few_to_compare
+    from tui.cli.shared.launching import agreed, start
+    from tui.view.plan import too_few_to_compare
 
     for remark in filter(None, [*plan.remarks, too_few_to_compare(plan)]):
         say(f"benchtui: {remark}")
@@ -134,13 +133,13 @@ def carried_out(args: argparse.Namespace, wish: Wish) -> int:
 
 def watched(args: argparse.Namespace, run_dir: Path) -> int:
     """Follow a run to its end, prove what limited it when asked, print its result, return its exit code."""
-    from tui.cli.shared.watching import INTERRUPTED, followed, print_result, watch, watch_streamed
+    from tui.cli.shared.progress import INTERRUPTED, followed, print_result, watch, watch_streamed
 
     if args.stream:
         return watch_streamed(run_dir, args.stream, as_json=args.json)
     if not args.prove_limiter:
         return watch(run_dir, as_json=args.json)
-    from tui.cli.shared.prove import prove_after
+    from tui.cli.shared.experiments import prove_after
 
     code = followed(run_dir)
     if code == INTERRUPTED:
@@ -171,8 +170,7 @@ def check_streams(args: argparse.Namespace) -> None:
     """Raise UsageError for streams that cannot be, before anything is started."""
     if not args.stream:
         return
-    from tui.results.export.sinks import check_target
-    from tui.results.export.stream import parse_spec, streamed
+    from tui.export.stream import check_target, parse_spec, streamed
 
     targets = [parse_spec(spec)[1] for spec in args.stream if streamed(parse_spec(spec)[0])]
     if args.detach or args.prove_limiter:
@@ -185,11 +183,11 @@ def check_streams(args: argparse.Namespace) -> None:
         check_target(target)
 
 
-def plan_from(args: argparse.Namespace, wish: Wish | None = None) -> Plan:
+def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Plan:
     """Return the plan that the arguments ask for; without a wish one that measures. Raises UsageError."""
-    from tui.engine.planning.plan import Choices, build_plan
-    from tui.engine.planning.search import Wish
-    from tui.engine.profiles.catalogue import Catalogue
+    from tui.engine.inputs.profiles import Catalogue
+    from tui.engine.plan.plan import Choices, build_plan
+    from tui.engine.plan.search import SearchChoice
 
     loaded = Catalogue(paths().profiles).load(args.profile)
     fleet, wanted = load_fleet(args), user_settings()
@@ -212,7 +210,7 @@ def plan_from(args: argparse.Namespace, wish: Wish | None = None) -> Plan:
         telemetry=not args.no_telemetry,
         precondition=not args.no_precondition,
         attest=pairs(args.attest, "--attest"),
-        search=wish or Wish("none"),
+        search=wish or SearchChoice("none"),
     )
     plan = build_plan(loaded, choices)
     plan.remarks = [*fleet.notes, *plan.remarks]

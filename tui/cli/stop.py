@@ -13,8 +13,8 @@ from tui.model.problem import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tui.engine.process.control import Request
-    from tui.results.store.runs import RunStore
+    from tui.engine.control import Request
+    from tui.library.runs import RunStore
 
 NAMED = 3  # runs that go on, by their ids
 
@@ -29,8 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Ask the run to end, wait until it has, print what was measured."""
-    from tui.cli.shared.progress import ProgressDisplay, follow, plan_of
-    from tui.cli.shared.watching import await_record, print_result
+    from tui.cli.shared.progress import ProgressDisplay, await_record, follow, plan_of, print_result
 
     store = run_store()
     run_dir = store.resolve(args.run, last_of_all=True)
@@ -53,7 +52,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _ask(store: RunStore, run_dir: Path, message: Request) -> Request:
     """Return the engine's answer. Raises NotRunning, naming the runs that do go on."""
-    from tui.engine.process.control import NotRunning, request
+    from tui.engine.control import NotRunning, request
 
     try:
         return request(run_dir, message)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tui.cli.shared.arguments import columns, text_width, wants_colour
 from tui.cli.shared.common import paths, run_store, say
-from tui.cli.shared.output import columns, text_width, wants_colour
 from tui.model.problem import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from tui.results.compare.setup import Setup
-    from tui.results.compare.trend import Trend
+    from tui.analysis.setup import PointSetup
+    from tui.analysis.trend import Trend
 
 TREND_SCHEMA = "benchtui.trend/1"
 
@@ -52,8 +52,8 @@ def main(args: argparse.Namespace) -> int:
 
 def asked_for(args: argparse.Namespace) -> list[Trend]:
     """Return the histories that are asked for. Raises UsageError when there is none."""
-    from tui.results.compare.setup import measured_at
-    from tui.results.compare.trend import trends_of
+    from tui.analysis.setup import measured_at
+    from tui.analysis.trend import trends_of
 
     store = run_store()
     target, like = like_run(store.resolve(args.like), args) if args.like is not None else (args.target, None)
@@ -76,15 +76,15 @@ def nearest_profile(name: str, measured: set[str]) -> str:
     """Return what a mistyped profile was meant to be: one with runs, else any profile that there is."""
     if name in measured:
         return ""
-    from tui.engine.profiles.shelf import Shelf
+    from tui.engine.inputs.profile_texts import Shelf
 
     every = Shelf(paths().profiles).tags
     return did_you_mean(name, measured) or (did_you_mean(name, every) if name not in every else "")
 
 
-def like_run(run_dir: Path, args: argparse.Namespace) -> tuple[str, dict[str, Setup]]:
+def like_run(run_dir: Path, args: argparse.Namespace) -> tuple[str, dict[str, PointSetup]]:
     """Return the target of a run, and how each of its points was measured. Raises UsageError."""
-    from tui.results.compare.setup import head_at, measured
+    from tui.analysis.setup import head_at, measured
 
     head = head_at(run_dir)
     if head is None:
@@ -110,8 +110,8 @@ def told(found: Sequence[Trend], *, whole: bool, which: bool) -> Iterator[str]:
 
     `which`: it is said how the runs of a history were measured.
     """
-    from tui.results.compare.trend import others_lines, points_lines
     from tui.text.line import plain_lines
+    from tui.view.trend import others_lines, points_lines
 
     points = [] if whole or which else [each for each in found if each.point]
     for target in dict.fromkeys(each.target for each in points):
@@ -125,9 +125,9 @@ def told(found: Sequence[Trend], *, whole: bool, which: bool) -> Iterator[str]:
 
 def whole_text(found: Trend, *, which: bool) -> str:
     """Return the runs of one history, what else was measured, and its chart."""
-    from tui.results.compare.trend import others_lines, setup_lines, trend_chart, trend_lines
     from tui.text.line import plain_lines
     from tui.text.plot import coloured
+    from tui.view.trend import others_lines, setup_lines, trend_chart, trend_lines
 
     width = text_width()
     lines = [*trend_lines(found, width), *(setup_lines(found, width) if which else ()), *others_lines([found], width)]

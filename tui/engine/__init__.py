@@ -1,1 +1,3 @@
-"""Plan building, preflight, phases, barrier, journal, the run process and its control socket."""
+"""Plan, check, run and recover benchmarks: the engine process and its control socket."""
+
+from __future__ import annotations

@@ -1,25 +1,111 @@
-"""All views of one phase of one step: leaves by host and direction, and everything together."""
+"""One phase of one step: figures by host and direction, and the p99 of each second."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from math import floor
 
 import msgspec
 from msgspec import Struct
 
-from tui.journal.tails import HOST_OPEN_S, PercentileBins
 from tui.journal.views import Clock, Group, Leaf, SeriesSet
-from tui.metrics.heat import HeatBins
-from tui.metrics.histogram import Histogram, Packed
+from tui.metrics.buckets import index_to_value, rank
+from tui.metrics.histogram import Histogram, PackedBuckets
 from tui.metrics.registry import BOTH
 from tui.metrics.registry import direction as known_direction
-from tui.metrics.series import Parts, parts_of
-from tui.model.event import DirectionSample, PhaseName, Sample
+from tui.metrics.series import HeatBins, Parts, parts_of
+from tui.model.event import Buckets, DirectionSample, PhaseName, Sample
+
+HOST_OPEN_S = 3  # samples of one host come in order
+CLUSTER_OPEN_S = 90  # but one host may be behind the others by as long as it takes to reconnect
+
+
+def p99_of(buckets: Buckets) -> int:
+    """Return the 99th percentile of a histogram that is not empty, by fio's rule; walks the short end only."""
+    total = sum(buckets.n)
+    beyond, wanted = total, rank(99, total)
+    for index, count in zip(reversed(buckets.idx), reversed(buckets.n), strict=True):
+        beyond -= count
+        if beyond < wanted:
+            return index_to_value(index)
+    return index_to_value(buckets.idx[0])
+
+
+def seconds_of(t0: float, t1: float) -> range:
+    """Return the seconds whose middle lies in (t0, t1]: none for an interval that covers no middle.
+
+    Intervals that follow each other cover the middle of each second once.
+    """
+    return range(floor(t0 - 0.5) + 1, floor(t1 - 0.5) + 1)
+
+
+class PercentileBins:
+    """The 99th percentile of each second, merged over the intervals that cover the middle of the second.
+
+    Where none does, over those that end in it. Seconds that lie more than `open_s` behind the newest one are settled,
+    so that memory does not grow with the run.
+    """
+
+    __slots__ = ("_known", "_middle", "_newest", "_open_s", "_settled", "_short")
+
+    def __init__(self, open_s: int) -> None:
+        self._middle: dict[int, Buckets | Histogram] = {}  # by second, from intervals that cover its middle
+        self._short: dict[int, Buckets | Histogram] = {}  # from intervals that end in it and cover no middle
+        self._known: dict[int, int] = {}  # computed of seconds that are open, until something comes to them
+        self._settled: dict[int, int] = {}
+        self._open_s = open_s
+        self._newest = 0
+
+    def add(self, t0: float, t1: float, buckets: Buckets, packed: PackedBuckets | None = None) -> None:
+        """Take the histogram of an interval (t0, t1]; `packed`: the same, where others take it too."""
+        seconds = seconds_of(t0, t1)
+        held = self._middle if seconds else self._short
+        for second in seconds or (floor(t1),):
+            if second not in self._settled:
+                self._put(held, second, buckets, packed)
+        if floor(t1) > self._newest:
+            self._newest = floor(t1)
+            for second in [second for second in self._open() if second < self._newest - self._open_s]:
+                self._settled[second] = self._p99(second)
+                for each in (self._middle, self._short, self._known):
+                    each.pop(second, None)
+
+    def _put(
+        self, held: dict[int, Buckets | Histogram], second: int, buckets: Buckets, packed: PackedBuckets | None
+    ) -> None:
+        self._known.pop(second, None)
+        before = held.setdefault(second, buckets)
+        if before is buckets:
+            return
+        if isinstance(before, Buckets):
+            before = held[second] = Histogram.from_buckets(before)
+        before.add(buckets, packed)
+
+    def _open(self) -> set[int]:
+        return self._middle.keys() | self._short.keys()
+
+    def _p99(self, second: int) -> int:
+        value = self._known.get(second)
+        if value is None:
+            held = self._middle[second] if second in self._middle else self._short[second]
+            value = self._known[second] = p99_of(held.buckets if isinstance(held, Histogram) else held)
+        return value
+
+    @property
+    def by_second(self) -> dict[int, int]:
+        """What is known so far, ns by second of the run."""
+        return self._settled | {second: self._p99(second) for second in self._open()}
+
+    def values(self, start_s: int, end_s: int) -> list[int | None]:
+        """Return one value a second."""
+        known = self.by_second
+        return [known.get(second) for second in range(start_s, end_s)]
+
 
 NOTHING = DirectionSample(ios=0, bytes=0)
 
 
-class Window(Struct):
+class MeasuringWindow(Struct):
     """When one host was measuring, run time: from the begin of its first sample to the end of its last one.
 
     `io_t0` and `io_t1` are the begin and end of the last sample with I/O: the load ended between them, or later when
@@ -62,7 +148,7 @@ class Measurement:
         self.cluster: dict[str, Group] = {}
         self.hosts: dict[str, dict[str, Leaf]] = {}
         self.host_totals: dict[str, Group] = {}
-        self.windows: dict[str, Window] = {}
+        self.windows: dict[str, MeasuringWindow] = {}
         self.dropped: dict[str, float] = {}  # hosts that were lost, and until when they measured
         self.has_result: Collection[str] = ()  # hosts whose latencies the tool tells in the end
         self.jobs: dict[str, Measurement] = {}  # by name, where there is more than one
@@ -95,7 +181,7 @@ class Measurement:
             if part.ios and direction not in leaves:  # tools list directions that they never use
                 leaves[direction] = self._new_leaf(sample.host, direction)
         parts = parts_of(t0, t1)
-        packed = {direction: Packed(part.lat) for direction, part in sample.dirs.items() if part.lat.idx}
+        packed = {direction: PackedBuckets(part.lat) for direction, part in sample.dirs.items() if part.lat.idx}
         for direction, leaf in leaves.items():
             self._feed(leaf, direction, sample, t0, t1, parts, packed.get(direction))
         if sample.ramp:
@@ -115,7 +201,7 @@ class Measurement:
                 )
             self.jobs[job].add(msgspec.structs.replace(sample, dirs=dirs, jobs={}), t0, t1)
 
-    def _add_tails(self, sample: Sample, t0: float, t1: float, open_s: int, packed: dict[str, Packed]) -> None:
+    def _add_tails(self, sample: Sample, t0: float, t1: float, open_s: int, packed: dict[str, PackedBuckets]) -> None:
         for direction, number in packed.items():
             lat = sample.dirs[direction].lat
             self._tail(None, direction, open_s).add(t0, t1, lat, number)
@@ -142,7 +228,14 @@ class Measurement:
         return {direction: bins.by_second for (host, direction), bins in self.tails.items() if host is None}
 
     def _feed(
-        self, leaf: Leaf, direction: str, sample: Sample, t0: float, t1: float, parts: Parts, packed: Packed | None
+        self,
+        leaf: Leaf,
+        direction: str,
+        sample: Sample,
+        t0: float,
+        t1: float,
+        parts: Parts,
+        packed: PackedBuckets | None,
     ) -> None:
         part = sample.dirs.get(direction, NOTHING)
         own = [] if self.for_record and sample.ramp else parts
@@ -188,7 +281,7 @@ class Measurement:
         window = self.windows.get(sample.host)
         if window is None:
             lat_max_ns = max((part.lat_max_ns for part in sample.dirs.values()), default=0)
-            window = self.windows[sample.host] = Window(t0, t1, t0, t1, lat_max_ns / 1e9)
+            window = self.windows[sample.host] = MeasuringWindow(t0, t1, t0, t1, lat_max_ns / 1e9)
         window.end_t = max(window.end_t, t1)
         if any(part.ios for part in sample.dirs.values()):
             window.io_t0, window.io_t1 = max(window.io_t0, t0), max(window.io_t1, t1)

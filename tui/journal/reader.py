@@ -1,7 +1,6 @@
 """Reading a journal: whole, while it grows, or backwards. What cannot be read is counted, and never hides the rest.
 
-An incomplete last line is no line yet. A line of a kind that this version does not know is passed over.
-"""
+An incomplete last line is no line yet. A line of a kind that this version does not know is passed over."""
 
 from __future__ import annotations
 
@@ -12,9 +11,8 @@ from typing import Any, Union, get_args
 
 import msgspec
 
-from tui.model.bounded import MOST_LINE_BYTES, open_plain
+from tui.model.bounded import MOST_LINE_BYTES, NO_JSON, open_plain
 from tui.model.event import AnyEvent, Buckets, HostResult, PhaseName, Sample, TelemetrySample, encode
-from tui.model.no_json import NO_JSON
 from tui.model.plain_data import PlainDecoder
 
 CHUNK_BYTES = 1 << 20

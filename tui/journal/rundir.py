@@ -1,16 +1,24 @@
-"""The files of a run directory."""
+"""The run directory: its files, its plan, and the engine that writes it (is it alive, who owns it)."""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import getpass
 import os
+import platform
 import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, RECORD_FILE
+from tui.model.bounded import MOST_SMALL_BYTES, NO_JSON, check_plain, read_file, read_text
+from tui.model.problem import BenchtuiError, Problem
+from tui.model.rundir import JOURNAL_FILE, PID_FILE, PLAN_FILE, RECORD_FILE
 
 if TYPE_CHECKING:
-    pass
+    from tui.model.plan import Plan
 
 
 def is_run_dir(path: Path) -> bool:
@@ -45,3 +53,147 @@ def _sync_directory(path: Path) -> None:
         os.fsync(directory)
     finally:
         os.close(directory)
+
+
+def owner() -> str:
+    """Return who we are, for whoever finds our lock."""
+    return f"{getpass.getuser()}@{platform.node()}"
+
+
+@contextlib.contextmanager
+def sole_engine(run_dir: Path) -> Iterator[None]:
+    """Be the only engine of a run, known by pid to whoever looks. Raises BenchtuiError when there is another one."""
+    with no_engine(run_dir) as descriptor:
+        size = os.pwrite(descriptor, process_stamp(os.getpid()).encode(), 0)
+        os.ftruncate(descriptor, size)
+        yield
+
+
+def announce(run_dir: Path, pid: int) -> None:
+    """Have the engine that was just started known by pid: it writes the same when it is up."""
+    with contextlib.suppress(OSError):  # it is over already; its log says why
+        identity = process_stamp(pid).encode()
+        descriptor = _opened(run_dir)
+        os.pwrite(descriptor, identity, 0)
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def no_engine(run_dir: Path) -> Iterator[int]:
+    """Keep engines of a run away, without being one. Raises BenchtuiError when there is one."""
+    try:
+        descriptor = _opened(run_dir)
+    except OSError as error:
+        raise BenchtuiError(Problem(f"cannot be opened: {error.strerror}", file=str(run_dir / PID_FILE))) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BenchtuiError(f"run {run_dir.name} has an engine already, or is being cleaned up") from None
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _opened(run_dir: Path) -> int:
+    """Return a descriptor of the file that names the engine, made when it is not there. Raises OSError."""
+    path = run_dir / PID_FILE
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o600)
+    try:
+        check_plain(descriptor, path)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def lives(run_dir: Path) -> bool:
+    """Tell whether the engine of a run that was announced last is there: just started, at work, or about to leave."""
+    try:
+        identity = read_text(run_dir / PID_FILE, MOST_SMALL_BYTES, "ascii")
+        return identity == process_stamp(int(identity.split()[0]))
+    except (OSError, ValueError, IndexError):
+        return False
+
+
+def process_stamp(pid: int) -> str:
+    """Return ``pid start_ticks boot_id``, which no other process ever has (proc(5): stat field 22)."""
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    start_ticks = stat.rpartition(")")[2].split()[19]
+    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return f"{pid} {start_ticks} {boot_id}\n"
+
+
+FRESH_S = 60.0
+
+
+def is_running(run_dir: Path) -> bool:
+    """Tell whether the engine of a run lives: the same process, not another one with its number."""
+    try:
+        pid, start_ticks, boot_id = read_text(run_dir / PID_FILE, MOST_SMALL_BYTES, "ascii").split()
+    except (OSError, ValueError):
+        return False
+    return process_identity(pid) == (start_ticks, boot_id)
+
+
+def may_live_elsewhere(run_dir: Path) -> bool:
+    """Tell whether another machine's engine has written a run's journal within FRESH_S: homes may be shared."""
+    try:
+        boot_id = read_text(run_dir / PID_FILE, MOST_SMALL_BYTES, "ascii").split()[2]
+        age_s = time.time() - (run_dir / JOURNAL_FILE).stat().st_mtime
+        return boot_id != _boot_id() and age_s < FRESH_S
+    except (OSError, ValueError, IndexError):
+        return False
+
+
+def _boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
+def process_identity(pid: str) -> tuple[str, str] | None:
+    """Return start time in ticks and boot id of a process, None when there is none (proc(5): stat, field 22)."""
+    try:
+        stat = Path("/proc", pid, "stat").read_text(encoding="utf-8", errors="replace")
+        boot_id = _boot_id()
+        after_name = stat.rpartition(")")[2].split()  # the name may hold blanks and brackets
+        return (after_name[19], boot_id) if after_name[0] not in ("Z", "X") else None
+    except (OSError, IndexError):
+        return None
+
+
+def load_plan(run_dir: Path) -> Plan:
+    """Return the plan of a run directory. Raises BenchtuiError when there is none that can be read."""
+    from tui.model.plan import parse_plan  # lists of runs need none of its structs
+
+    path = run_dir / PLAN_FILE
+    try:
+        return parse_plan(read_file(path))
+    except FileNotFoundError:
+        raise BenchtuiError(Problem(f"is gone{_advice_without_plan(run_dir)}", file=str(path))) from None
+    except OSError as error:
+        raise BenchtuiError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
+    except NO_JSON as error:
+        raise BenchtuiError(Problem(f"is no plan: {error}{_advice_without_plan(run_dir)}", file=str(path))) from error
+
+
+def plan_bytes(plan: Plan) -> bytes:
+    """Return a plan as its file has it."""
+    from msgspec import json  # lists of runs need none of it
+
+    return json.format(json.encode(plan))
+
+
+def _advice_without_plan(run_dir: Path) -> str:
+    """Return what can be done about hosts whose plan is lost."""
+    from tui.journal.reader import read_events
+    from tui.model.event import RunStarted
+
+    journal = run_dir / JOURNAL_FILE
+    events = read_events(journal, stamps=True) if journal.is_file() else ()
+    hosts = next((event.hosts for event in events if isinstance(event, RunStarted)), None)
+    spec = ",".join(hosts) if hosts else "SPEC"
+    return (
+        "; without it the run can be neither recovered nor shown. What its hosts"
+        f"{f' ({spec})' if hosts else ''} still hold of it is ended and removed by: "
+        f"benchtui hosts sweep {spec} --run {run_dir.name}"
+    )

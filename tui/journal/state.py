@@ -1,7 +1,6 @@
 """The state of a run, folded from its events. Pure: live screen, replay, progress, record and recovery are views of it.
 
-What belongs to a step is in its `StepState`. A new kind of event is taken by one function, here or in `step.py`.
-"""
+What belongs to a step is in its `StepState`. A new kind of event is taken by one function, here or in `step.py`."""
 
 from __future__ import annotations
 
@@ -12,16 +11,13 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tui.journal.clock import HostTime, Reading
-from tui.journal.files import HostFiles
-from tui.journal.handlers import Handlers
+from tui.journal.clock import ClockReading, HostTime, ended_badly, loss_text
 from tui.journal.host import HostView
-from tui.journal.loss import ended_badly, loss_text
 from tui.journal.measurement import Measurement
+from tui.journal.progress import HostFiles, SearchState
 from tui.journal.reader import JournalEvent, SampleStamp, Unreadable
-from tui.journal.search import SearchState
 from tui.journal.step import HANDLERS as STEP_HANDLERS
-from tui.journal.step import PhaseSpan, StepState, end_phase
+from tui.journal.step import Handlers, PhaseSpan, StepState, end_phase
 from tui.journal.views import Clock, DirectionView, Group
 from tui.model.event import (
     AFTERWORDS,
@@ -29,14 +25,14 @@ from tui.model.event import (
     FileCreated,
     FilesRemoved,
     HostClock,
-    HostFacts,
+    HostFactsCollected,
     HostProblem,
     HostResult,
     HostState,
     LimiterProved,
     Message,
     MetadataPhase,
-    Note,
+    NoteAdded,
     PhaseEnded,
     PhaseName,
     PhaseStarted,
@@ -54,8 +50,8 @@ from tui.model.event import (
     TelemetrySample,
 )
 from tui.model.hostfacts import Fact
-from tui.model.proof import ProofResult
-from tui.model.utc import format_utc, parse_utc
+from tui.model.plain_data import format_utc, parse_utc
+from tui.model.search import ProofResult
 
 StateName = Literal["starting", "running", "stopping", "complete", "partial", "aborted", "failed"]
 FINAL: frozenset[str] = frozenset({"complete", "partial", "aborted", "failed"})
@@ -117,7 +113,7 @@ class RunState:
     messages: list[MessageLine] = field(default_factory=list)  # the newest
     log: list[Message] = field(default_factory=list)  # the first
     log_dropped: int = 0
-    notes: list[Note] = field(default_factory=list)
+    notes: list[NoteAdded] = field(default_factory=list)
     proved: dict[int, ProofResult] = field(default_factory=dict)  # by step, the newest counter-experiment
     run_problems: list[HostProblem] = field(default_factory=list)  # that fell into no step
     run_problems_over: int = 0  # how many of these the run has gone on from
@@ -250,7 +246,7 @@ class RunState:
             clock = self.clocks[host] = HostTime()
         return clock
 
-    def reading_of(self, host: str, step: int | None = None) -> Reading | None:
+    def reading_of(self, host: str, step: int | None = None) -> ClockReading | None:
         """Return how a host's clock stood when its result of a step came, else now; None: nothing is known of it."""
         known = self.steps.get(step) if step is not None else None
         if known is not None and host in known.readings:
@@ -320,8 +316,8 @@ class RunState:
             self.current.silence(event.host)
         view.version += 1
 
-    @HANDLERS.on(HostFacts)
-    def _on_host_facts(self, event: HostFacts) -> None:
+    @HANDLERS.on(HostFactsCollected)
+    def _on_host_facts(self, event: HostFactsCollected) -> None:
         if event.role == "server":
             self.server_facts.setdefault(event.host, {}).update(event.facts)
             return
@@ -443,8 +439,8 @@ class RunState:
             self.log_dropped += 1
         self._say(MessageLine(event.t, event.severity, event.host, event.text))
 
-    @HANDLERS.on(Note)
-    def _on_note(self, event: Note) -> None:
+    @HANDLERS.on(NoteAdded)
+    def _on_note(self, event: NoteAdded) -> None:
         self.notes.append(event)
         self._say(MessageLine(event.t, "info", None, f"note: {event.text}"))
 

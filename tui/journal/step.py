@@ -1,16 +1,15 @@
-"""What was seen of one step of a run since its newest attempt began. To forget a step is to replace this object."""
+"""One step of a run, folded from events."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Generic, Literal, TypeVar
 
 from msgspec import Struct, field
 
-from tui.journal.clock import Reading
-from tui.journal.handlers import Handlers
-from tui.journal.loss import ended_badly
+from tui.journal.clock import ClockReading, ended_badly
 from tui.journal.measurement import Measurement
-from tui.journal.metadata import MetadataView
+from tui.journal.progress import MetadataView
 from tui.journal.reader import SampleStamp
 from tui.journal.telemetry import HostTelemetry
 from tui.model.event import (
@@ -30,6 +29,30 @@ from tui.model.event import (
     TaskStarted,
     TelemetryColumns,
 )
+
+S = TypeVar("S")
+E = TypeVar("E")
+
+
+class Handlers(Generic[S]):
+    """By kind of event, the function that takes it into a state; kinds without one are passed over."""
+
+    def __init__(self) -> None:
+        self._by_kind: dict[type, Callable[[S, Any], None]] = {}
+
+    def on(self, kind: type[E]) -> Callable[[Callable[[S, E], None]], Callable[[S, E], None]]:
+        """Register the function below for a kind of event."""
+
+        def register(function: Callable[[S, E], None]) -> Callable[[S, E], None]:
+            self._by_kind[kind] = function
+            return function
+
+        return register
+
+    def get(self, kind: type) -> Callable[[S, Any], None] | None:
+        """Return the function for a kind of event; None: nobody wants it."""
+        return self._by_kind.get(kind)
+
 
 StepStateName = Literal["missing", "running", "done", "failed", "cut", "skipped"]
 Load = tuple[PhaseName, str]  # phase and host of a host's one load
@@ -68,7 +91,7 @@ class StepState(Struct):
     released: set[str] = field(default_factory=set)
     sampled_ms: dict[Load, int] = field(default_factory=dict)  # host time of the newest sample
     results: dict[str, HostResult] = field(default_factory=dict)  # by host
-    readings: dict[str, Reading] = field(default_factory=dict)  # how a host's clock stood when its result came
+    readings: dict[str, ClockReading] = field(default_factory=dict)  # how a host's clock stood when its result came
     measurement: Measurement | None = None
     metadata: MetadataView | None = None
     telemetry: dict[str, HostTelemetry] = field(default_factory=dict)  # by host, those of role server too

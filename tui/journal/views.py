@@ -1,8 +1,7 @@
 """Figures of one direction while a run goes on: of one host, or of several together.
 
 A `Leaf` is fed with samples; a `Group` is computed from leaves when somebody looks. Percentiles are computed when
-read, once a version: nobody pays for figures that are not on the screen.
-"""
+read, once a version: nobody pays for figures that are not on the screen."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from tui.metrics.figures import marked
-from tui.metrics.histogram import Histogram, Packed, index_to_value, percentiles_of
+from tui.metrics.histogram import Histogram, PackedBuckets, index_to_value, percentiles_of
 from tui.metrics.registry import MetricName
 from tui.metrics.series import Parts, RateSeries, parts_of
 from tui.model.event import Buckets, DirectionSample
@@ -45,7 +44,7 @@ class Interval(Struct):
     t: float  # arrival
     interval_s: float
     sample: DirectionSample
-    packed: Packed | None = None  # its latencies
+    packed: PackedBuckets | None = None  # its latencies
 
 
 class Tally:
@@ -307,7 +306,7 @@ class Leaf(DirectionView):
         t1: float,
         parts: Parts,
         sample: DirectionSample,
-        packed: Packed | None = None,
+        packed: PackedBuckets | None = None,
         *,
         counts: bool,
     ) -> None:
@@ -332,7 +331,7 @@ class Leaf(DirectionView):
             own = self.printed.setdefault(name, {})
             own.update(dict.fromkeys(range(floor(t0 + 0.5), floor(t1 + 0.5)), value))
 
-    def _count(self, interval_s: float, sample: DirectionSample, packed: Packed | None) -> None:
+    def _count(self, interval_s: float, sample: DirectionSample, packed: PackedBuckets | None) -> None:
         if sample.ios or self.ios:  # before the first I/O nothing is measured: start delay
             self.runtime_s += interval_s
         self.ios += sample.ios

@@ -2,8 +2,7 @@
 
 An event is in the file when `append` returns, so that it survives this process. It survives this machine once it is
 synced: a thread does that once a second and at the end of each phase, and `settled` waits for it. The engine waits
-before it says GO, before it lays out files, and before it lets hosts remove what they spooled.
-"""
+before it says GO, before it lays out files, and before it lets hosts remove what they spooled."""
 
 from __future__ import annotations
 
@@ -40,9 +39,9 @@ from tui.model.event import (
     TelemetrySample,
     encode,
 )
+from tui.model.plain_data import parse_utc
 from tui.model.problem import BenchtuiError, Problem
 from tui.model.rundir import JOURNAL_FILE, RESERVE_FILE
-from tui.model.utc import parse_utc
 
 SYNC_EVERY_S = 1.0
 RESERVE_BYTES = 1 << 20

@@ -1,8 +1,7 @@
 """fio's latency buckets: which value falls where, and which count reaches a percentile.
 
 A bucket is known by its index (fio stat.c, plat_val_to_idx). Values are nanoseconds. Below 128 ns a bucket holds one
-value; above, its width is at most 1/64 of its low edge, so its middle is at most 0.78 % from any value in it.
-"""
+value; above, its width is at most 1/64 of its low edge, so its middle is at most 0.78 % from any value in it."""
 
 from __future__ import annotations
 

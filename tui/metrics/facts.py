@@ -1,11 +1,14 @@
-"""Facts of hosts as people read them."""
+"""Host facts as people read them: common values, and hosts that differ."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
 
 from tui.metrics import units
-from tui.model.hostfacts import HOST_FACTS, Fact, number_of
+from tui.model.hostfacts import HOST_FACTS, TOOL_FACTS, Fact, HostFact, boot_of, fact_of, number_of, why_unknown
 
 
 def fact_text(facts: Mapping[str, Fact], name: str) -> str:
@@ -16,3 +19,269 @@ def fact_text(facts: Mapping[str, Fact], name: str) -> str:
         return "" if size is None else units.size(size)
     value = facts.get(name)
     return "" if value is None else str(value)
+
+
+Value = str | int | float | bool | None
+Leaf = Value | tuple[str, ...]
+"""One thing that is compared; the words of a list each for themselves."""
+
+USABLE = {"cpus_usable": "cpus", "mem_usable_bytes": "mem_bytes"}  # worth telling where it is less
+NONE = "none"
+WITHOUT = "without"
+OPTIONAL = ("bond_mode", "bond_hash", "md_level", "md_action", "nfs_version", "paths", "via")
+"""Columns that say by their absence that there is no such thing; others are unknown."""
+NAMED_HOSTS = 4
+_PLACES = {name: place for place, name in enumerate(HOST_FACTS)}
+
+
+class FactGroup(Struct, frozen=True):
+    """Hosts that have the same value; None: those of which it is unknown."""
+
+    value: Value
+    hosts: tuple[str, ...]
+
+
+class FactDifference(Struct, frozen=True):
+    """A fact that hosts differ in, the largest group first, the unknown last.
+
+    `name` is ``fact``, ``map.key`` or ``table.column``. `matters`: figures may differ by it; else it is worth a look.
+    """
+
+    name: str
+    title: str
+    matters: bool
+    groups: tuple[FactGroup, ...]
+
+    @property
+    def known(self) -> tuple[FactGroup, ...]:
+        """The groups whose value is known; with fewer than two, nothing is known to differ."""
+        return tuple(group for group in self.groups if group.value is not None)
+
+    @property
+    def differs(self) -> bool:
+        """Whether hosts are known to differ, and not only to be unknown."""
+        return len(self.known) > 1
+
+    def of(self, host: str) -> FactGroup | None:
+        """Return the group that a host is in."""
+        return next((group for group in self.groups if host in group.hosts), None)
+
+    @property
+    def text(self) -> str:
+        """Return it for people: ``links: mtu: 9000 on 7 hosts; 1500 on h8``."""
+        said = (f"{leaf_text(self.name, group.value)} on {hosts_text(group.hosts)}" for group in self.groups)
+        return f"{self.title}: {'; '.join(said)}"
+
+
+class FactsTogether(Struct, frozen=True):
+    """The facts of hosts: what all have in common, and what differs; what each host has of its own is in neither."""
+
+    hosts: tuple[str, ...]
+    common: dict[str, Value]
+    differing: tuple[FactDifference, ...]
+
+    def odd_of(self, host: str) -> list[FactDifference]:
+        """Return what a host differs in from as many others, or more."""
+        return [each for each in self.differing if _is_odd(each, host)]
+
+
+def _is_odd(difference: FactDifference, host: str) -> bool:
+    own = difference.of(host)
+    others = (len(group.hosts) for group in difference.known if group is not own)
+    return difference.differs and own is not None and len(own.hosts) <= max(others, default=0)
+
+
+def compare(hosts: Mapping[str, Mapping[str, Fact]]) -> FactsTogether:
+    """Return what hosts have in common and differ in. Hosts of which nothing at all is known are left out."""
+    known = {host: facts for host, facts in hosts.items() if facts}
+    leaves = {host: dict(leaves_of(facts)) for host, facts in known.items()}
+    names = sorted({name for found in leaves.values() for name in found}, key=_order)
+    common: dict[str, Value] = {}
+    differing = []
+    for name in names:
+        values = {host: found.get(name, _missing(known[host], name)) for host, found in leaves.items()}
+        groups = grouped(values, spec_of(name).tolerance)
+        if len(groups) == 1:
+            common[name] = _plain(groups[0][0])
+        else:
+            differing.append(_difference(name, groups))
+    return FactsTogether(tuple(known), common, tuple(differing))
+
+
+def spec_of(name: str) -> HostFact:
+    """Return what the registry says of the fact that a leaf is part of."""
+    return HOST_FACTS[name] if name in HOST_FACTS else fact_of(_split(name)[0])
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Return the fact and the key or column of a leaf."""
+    fact, _, part = name.partition(".")
+    return (fact, part) if fact in HOST_FACTS else (name, "")
+
+
+def _order(name: str) -> tuple[int, str, int]:
+    """Sort as the registry does; of a tool the version first, which says most."""
+    fact, part = _split(name)
+    if fact in _PLACES:
+        return _PLACES[fact], part, 0
+    ending = next((each for each in TOOL_FACTS if name.endswith(each)), "")
+    return len(_PLACES), name.removesuffix(ending), list(TOOL_FACTS).index(ending) if ending else 0
+
+
+def leaves_of(facts: Mapping[str, Fact]) -> Iterable[tuple[str, Leaf]]:
+    """Yield what can be compared of a host's facts."""
+    for name, value in facts.items():
+        known = fact_of(name)
+        if known.differs == "expected" or value is None or value == facts.get(USABLE.get(name, "")):
+            continue
+        if isinstance(value, dict):
+            yield from ((f"{name}.{key}", _scalar(each)) for key, each in value.items())
+        elif isinstance(value, list) and known.kind == "table":
+            yield name, len(value)
+            yield from _columns(name, known, value)
+        elif isinstance(value, list):
+            yield name, tuple(sorted({str(each) for each in value}))
+        else:
+            yield name, value
+
+
+def _columns(name: str, known: HostFact, rows: Sequence[Any]) -> Iterable[tuple[str, Leaf]]:
+    """Yield the different values of each column: how many rows there are is told once."""
+    for column in known.columns:
+        values = [row[column] for row in rows if isinstance(row, dict) and row.get(column) is not None]
+        words = [word for value in values if isinstance(value, list) for word in value]
+        if words:
+            yield f"{name}.{column}", tuple(sorted({str(word) for word in words}))
+        elif values:
+            yield f"{name}.{column}", _one(f"{name}.{column}", values, known.tolerance)
+
+
+def _one(name: str, values: Sequence[Any], tolerance: float) -> Value:
+    """Return one value, or the text of several."""
+    groups = grouped({str(index): _scalar(value) for index, value in enumerate(values)}, tolerance)
+    found = [_plain(value) for value, _ in groups]
+    return found[0] if len(found) == 1 else ", ".join(sorted(leaf_text(name, value) for value in found))
+
+
+def _scalar(value: Any) -> Value:
+    return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+def _missing(facts: Mapping[str, Fact], name: str) -> Leaf:
+    """Return what it means that a host does not have a leaf which others have; None when it is just unknown."""
+    fact, part = _split(name)
+    known = spec_of(name)
+    if fact in USABLE and USABLE[fact] in facts:
+        return number_of(facts, USABLE[fact])
+    if why_unknown(facts, fact):
+        return None
+    if part:
+        return NONE if part in OPTIONAL and known.kind == "table" and (fact in facts or known.absent) else None
+    if known.absent and known.kind in ("list", "table"):
+        return () if known.kind == "list" else 0
+    return (known.absent or None) if "unknown" in facts else None  # older records do not tell the two apart
+
+
+def grouped(values: Mapping[str, Leaf], tolerance: float) -> list[tuple[Leaf, tuple[str, ...]]]:
+    """Return values with those who have them, the largest group first, what is unknown last.
+
+    Numbers within the tolerance of a group's smallest are in it.
+    """
+    first = next(iter(values.values()), None)
+    if all(type(value) is type(first) and value == first for value in values.values()):
+        return [(first, tuple(values))] if values else []
+    groups: list[tuple[Leaf, list[str]]] = []
+    for name, value in sorted(values.items(), key=lambda each: _magnitude(each[1])):
+        alike = next((names for other, names in groups if _same(other, value, tolerance)), None)
+        if alike is None:
+            groups.append((value, [name]))
+        else:
+            alike.append(name)
+    places = {name: index for index, name in enumerate(values)}
+    ordered = [(value, tuple(sorted(names, key=places.__getitem__))) for value, names in groups]
+    return sorted(ordered, key=lambda each: (each[0] is None, -len(each[1]), places[each[1][0]]))
+
+
+def _magnitude(value: Leaf) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _same(one: Leaf, other: Leaf, tolerance: float) -> bool:
+    numbers = isinstance(one, int | float) and isinstance(other, int | float)
+    if numbers and not isinstance(one, bool) and not isinstance(other, bool):
+        return abs(_magnitude(other) - _magnitude(one)) <= tolerance * abs(_magnitude(one))
+    return type(one) is type(other) and one == other
+
+
+def _plain(value: Leaf) -> Value:
+    return (", ".join(value) or NONE) if isinstance(value, tuple) else value
+
+
+def _difference(name: str, groups: Sequence[tuple[Leaf, tuple[str, ...]]]) -> FactDifference:
+    """Return a difference; of lists, the words that not all have."""
+    listed = [set(value) for value, _ in groups if isinstance(value, tuple)]
+    shared = set.intersection(*listed) if listed else set()
+    found = []
+    for value, hosts in groups:
+        if isinstance(value, tuple):
+            own: Value = ", ".join(word for word in value if word not in shared) or (WITHOUT if value else NONE)
+        else:
+            own = value
+        found.append(FactGroup(own, hosts))
+    return FactDifference(name, leaf_title(name), spec_of(name).differs == "matters", tuple(found))
+
+
+# -- for people
+
+
+def leaf_title(name: str) -> str:
+    """Return what people call a leaf: ``links: mtu``."""
+    fact, part = _split(name)
+    if not part:
+        return spec_of(name).title
+    words = part if spec_of(name).kind == "map" else part.replace("_bytes", "").replace("_mbit", "").replace("_", " ")
+    return f"{fact_of(fact).title}: {words}"
+
+
+def leaf_text(name: str, value: Value) -> str:
+    """Return a leaf's value in its unit."""
+    if value is None:
+        return "unknown"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        if name.endswith("_bytes"):
+            return units.size(value)
+        if name.endswith("speed_mbit"):
+            return f"{value / 1000:g} Gbit/s" if value >= 1000 else f"{value:g} Mbit/s"
+        if name == "target_full":
+            return units.percent(value)
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    return value[:12] if name.endswith("_sha256") else value
+
+
+class OneBoot(Struct, frozen=True):
+    """Hosts with the same boot. `machine`: they have one host name too; else containers of one are among them."""
+
+    hosts: tuple[str, ...]
+    machine: bool
+
+    @property
+    def what(self) -> str:
+        """What they are, or run on."""
+        return "machine" if self.machine else "kernel"
+
+
+def one_boot(hosts: Mapping[str, Mapping[str, Fact]]) -> list[OneBoot]:
+    """Return which hosts have the same boot, several at a time; a boot that is not known is nobody's."""
+    found: dict[str, list[str]] = {}
+    for host, facts in hosts.items():
+        if boot := boot_of(facts):
+            found.setdefault(boot, []).append(host)
+    alike = [names for names in found.values() if len(names) > 1]
+    return [OneBoot(tuple(names), len({hosts[name].get("hostname") for name in names}) == 1) for names in alike]
+
+
+def hosts_text(hosts: Sequence[str]) -> str:
+    """Return the names of a few hosts, or how many there are."""
+    return ", ".join(hosts) if len(hosts) <= NAMED_HOSTS else f"{len(hosts)} hosts"

@@ -30,7 +30,7 @@ __all__ = [
     "TOP_BUCKET",
     "Bins",
     "Histogram",
-    "Packed",
+    "PackedBuckets",
     "combine",
     "combine_directions",
     "index_to_value",
@@ -43,7 +43,7 @@ __all__ = [
 BASE_LESS_ONE = (1 << 64) - 1  # of a packed number, whose digits are buckets
 
 
-class Packed:
+class PackedBuckets:
     """Journal buckets that go into several histograms: one number of 64 bits a bucket, so that C adds all at once.
 
     What a damaged journal may say beyond 64 bits in sum is carried into the next bucket.
@@ -127,7 +127,7 @@ class Histogram:
         index = value_to_index(value_ns)
         self._counts[index] = self._counts.get(index, 0) + count
 
-    def add(self, buckets: Buckets, packed: Packed | None = None) -> None:
+    def add(self, buckets: Buckets, packed: PackedBuckets | None = None) -> None:
         """Add the counts of journal buckets; `packed`: the same ones, where they go into several histograms."""
         if packed is not None:
             self._waiting += packed.number

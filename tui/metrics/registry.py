@@ -139,7 +139,7 @@ METRICS: dict[str, Metric] = {
 BY_UNIT: dict[str, Metric] = {metric.unit: metric for metric in METRICS.values()}
 
 
-class Headline(Protocol):
+class NamesHeadline(Protocol):
     """What a profile, a plan or a record says that it is about."""
 
     @property
@@ -150,7 +150,7 @@ class Headline(Protocol):
     def percentile(self) -> float | None: ...  # noqa: D102
 
 
-def meaning(headline: Headline) -> str:
+def meaning(headline: NamesHeadline) -> str:
     """Return what a headline is, in words: ``read IOPS``, ``write p99 latency``, ``creates``."""
     if headline.metric == "ops":
         return OPERATIONS.get(headline.direction, headline.direction)
@@ -165,7 +165,7 @@ def _ranked(percentile: float | None) -> str:
     return "max" if percentile >= 100 else f"p{label(percentile)}"
 
 
-def headline_text(headline: Headline, value: float | None) -> str:
+def headline_text(headline: NamesHeadline, value: float | None) -> str:
     """Return a headline with its value: ``read 390k IOPS``, ``write p99.5 432 µs``."""
     metric = METRICS[headline.metric]
     text = metric.text(value)

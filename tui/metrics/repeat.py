@@ -1,9 +1,10 @@
-"""How well a figure is known from its repetitions: Student's confidence interval of the mean."""
+"""Repetitions: confidence interval of the mean, and how many a rank test needs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
+from itertools import count
+from math import comb, sqrt
 from statistics import NormalDist, fmean, stdev
 
 # quantiles 0.975 of Student's t distribution by degrees of freedom, 1 to 30
@@ -35,3 +36,22 @@ def relative_ci(values: Sequence[float]) -> float | None:
 def ci_tells(values: Sequence[float], half_width: float | None) -> bool:
     """Tell whether mean ± half width may be printed: of two figures, or when it reaches zero, it says nothing."""
     return len(values) >= LEAST_REPETITIONS and half_width is not None and half_width < 1.0
+
+
+LEAST_RANKED_REPETITIONS = 4  # of 3 and 3 the smallest p there can be is 0.10
+HEADLINE_ALPHA, OTHERS_ALPHA = 0.04, 0.01  # of the 5 %: what others lack they get from headlines that all differ
+
+
+def least_p(a: int, b: int) -> float:
+    """Return the smallest p that Mann and Whitney's test can give for so many repetitions."""
+    return min(1.0, 2 / comb(a + b, a))
+
+
+def can_decide(a: int, b: int, figures: int, alpha: float) -> bool:
+    """Tell whether a test of so many figures at once, corrected by Holm, can call one of them different."""
+    return min(a, b) >= LEAST_RANKED_REPETITIONS and least_p(a, b) * figures <= alpha
+
+
+def repetitions_needed(figures: int, alpha: float = HEADLINE_ALPHA) -> int:
+    """Return how often each of so many figures must be measured on both sides; a point has one headline."""
+    return next(times for times in count(LEAST_RANKED_REPETITIONS) if can_decide(times, times, figures, alpha))

@@ -1,9 +1,16 @@
-"""Rates by the second from intervals that come late, in bunches, or not at all."""
+"""Rates and latency histograms over time."""
 
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from math import ceil, floor, isnan, nan
+
+from tui.metrics.buckets import index_to_value, rank
+from tui.metrics.figures import enough_behind
+from tui.metrics.histogram import Histogram, PackedBuckets
+from tui.model.event import Buckets
 
 CHUNK = 64
 GAPS = array("d", [nan]) * CHUNK
@@ -53,3 +60,138 @@ class RateSeries:
         skipped = first % CHUNK
         wanted = amounts[skipped : skipped + max(0, end - first)]
         return [None if isnan(each) else each for each in wanted] if any(map(isnan, wanted)) else [*wanted]
+
+
+SHARES = (0.0, 0.0001, 0.001, 0.01, 0.05, 0.2)  # of the I/Os of a column, from which a weight begins
+SHARE_NAMES = ("under 0.01 %", "0.01 %", "0.1 %", "1 %", "5 %", "20 % and more")
+MOST_COLUMNS = 400
+Items = Sequence[tuple[int, int]]
+"""Bucket index and count, indices ascending, counts above 0."""
+
+
+def weight_of(share: float) -> int:
+    """Return the weight of a share of a column's I/Os: 0 the least, ``len(SHARES) - 1`` the most."""
+    return bisect_right(SHARES, share) - 1
+
+
+def weights_of(items: Items, low: int, step: int) -> dict[int, int]:
+    """Return the weight of each row that holds something; row `r` is `step` buckets from ``low + r * step`` on."""
+    rows: dict[int, int] = {}
+    total = 0
+    for index, count in items:
+        row = (index - low) // step
+        rows[row] = rows.get(row, 0) + count
+        total += count
+    return {row: weight_of(count / total) for row, count in rows.items()}
+
+
+def column_percentiles(items: Items, wanted: Sequence[float]) -> dict[float, float | None]:
+    """Return percentiles of a column in ns, by fio's rule; None where too few I/Os are behind one."""
+    total = sum(count for _, count in items)
+    found: dict[float, float | None] = dict.fromkeys(wanted)
+    asked = [(rank(each, total), each) for each in sorted(wanted) if enough_behind(total, each)]
+    reached = place = 0
+    for index, count in items:
+        reached += count
+        while place < len(asked) and reached >= asked[place][0]:
+            found[asked[place][1]] = float(index_to_value(index))
+            place += 1
+    return found
+
+
+def bucket_edge(index: int) -> float:
+    """Return the least value of a bucket in ns (fio stat.c, plat_idx_to_val without the half)."""
+    if index < 128:
+        return float(max(index, 1))
+    bits = (index >> 6) - 1
+    return float((1 << (bits + 6)) + ((index & 63) << bits))
+
+
+class HeatBins:
+    """The latencies of one direction while they come; column `k` is `width_s` seconds from ``start_s + k * width_s``.
+
+    When there are more than `most` columns, each two are made one, exactly: memory does not grow with the run.
+    """
+
+    __slots__ = ("_items", "_most", "_stamps", "columns", "start_s", "version", "width_s")
+
+    def __init__(self, start_s: float, most: int = MOST_COLUMNS) -> None:
+        self.start_s = floor(start_s)
+        self.width_s = 1
+        self.columns: dict[int, Histogram] = {}
+        self.version = 0
+        self._most = most
+        self._items: dict[int, tuple[tuple[int, int], ...]] = {}  # sorted, until something comes to the column
+        self._stamps: dict[int, int] = {}  # the version in which something came last, by column
+
+    def add(self, t0: float, t1: float, buckets: Buckets, packed: PackedBuckets | None = None) -> None:
+        """Count an interval (t0, t1] of run time where its middle lies; what lies before the start is left out.
+
+        `packed`: the same buckets, where others count them too.
+        """
+        place = floor((t0 + t1) / 2 - self.start_s) // self.width_s
+        if place < 0 or not buckets.idx:
+            return
+        while place >= self._most:
+            self._widen()
+            place //= 2
+        column = self.columns.get(place)
+        if column is None:
+            column = self.columns[place] = Histogram()
+        column.add(buckets, packed)
+        self._items.pop(place, None)
+        self.version += 1
+        self._stamps[place] = self.version
+
+    def _widen(self) -> None:
+        columns, self.columns = self.columns, {}
+        for place, column in columns.items():
+            self.columns.setdefault(place // 2, Histogram()).merge(column)
+        self.width_s *= 2
+        self._items.clear()
+        self._stamps = dict.fromkeys(self.columns, self.version)
+
+    def items_of(self, place: int) -> tuple[tuple[int, int], ...]:
+        """Return a column's counts; empty when nothing was counted in it."""
+        items = self._items.get(place)
+        if items is None and place in self.columns:
+            items = self._items[place] = tuple(self.columns[place].items())
+        return items or ()
+
+    def _places(self, start_s: int, end_s: int) -> range:
+        """Return the columns that begin in these seconds, else the one that they lie in."""
+        first, end = -(-(start_s - self.start_s) // self.width_s), -(-(end_s - self.start_s) // self.width_s)
+        within = (start_s - self.start_s) // self.width_s
+        return range(first, end) if end > first else range(within, within + 1)
+
+    def between(self, start_s: int, end_s: int) -> tuple[tuple[int, int], ...]:
+        """Return the counts of the columns that begin in these seconds, else of the one that they lie in."""
+        places = self._places(start_s, end_s)
+        return self.items_of(places[0]) if len(places) == 1 else merged_items(map(self.items_of, places))
+
+    def stamp(self, start_s: int, end_s: int) -> int:
+        """Return a number that changes with what `between` returns."""
+        return max((self._stamps.get(place, 0) for place in self._places(start_s, end_s)), default=0)
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """The least and the highest bucket that holds something; None: nothing was counted."""
+        edges = [(items[0][0], items[-1][0]) for place in list(self.columns) if (items := self.items_of(place))]
+        return (min(low for low, _ in edges), max(high for _, high in edges)) if edges else None
+
+
+def merged_items(parts: Iterable[Items]) -> tuple[tuple[int, int], ...]:
+    """Return counts added up."""
+    filled = [part for part in parts if part]
+    if len(filled) == 1:
+        return tuple(filled[0])
+    counts: dict[int, int] = {}
+    for part in filled:
+        for index, count in part:
+            counts[index] = counts.get(index, 0) + count
+    return tuple(sorted(counts.items()))
+
+
+def dense_items(counts: Sequence[int]) -> list[tuple[int, int]]:
+    """Return counts by bucket, most of them 0, as items."""
+    return [(index, count) for index, count in enumerate(counts) if count]

@@ -1,8 +1,7 @@
 """Steady state by SNIA's rule: rounds of one load that neither spread nor drift, judged over all hosts together. Pure.
 
 SSS PTS: over five rounds Max(y)-Min(y) is at most 20 % of their mean, and the least-squares line through them moves by
-at most 10 % of it over the window, slope x (rounds - 1).
-"""
+at most 10 % of it over the window, slope x (rounds - 1)."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ RANGE, SLOPE = 0.20, 0.10  # of the mean
 ROUND_S = 5  # seconds that a round cut out of one load has at least
 
 
-class Window(Struct, frozen=True):
+class SteadyWindow(Struct, frozen=True):
     """Rounds of equal length: their means, and how far these are apart and drift, as shares of their mean."""
 
     means: tuple[float, ...]
@@ -40,7 +39,7 @@ class Window(Struct, frozen=True):
         return self.range <= most_range and self.slope <= most_slope
 
 
-def window_of(means: Sequence[float]) -> Window | None:
+def window_of(means: Sequence[float]) -> SteadyWindow | None:
     """Return the window over these rounds; None when nothing was done in them.
 
     `slope` is the excursion of the least-squares line over the window (SNIA SSS PTS: slope x (rounds - 1)).
@@ -51,10 +50,10 @@ def window_of(means: Sequence[float]) -> Window | None:
     middle = (len(means) - 1) / 2
     squares = sum((x - middle) ** 2 for x in range(len(means)))
     slope = sum((x - middle) * (y - mean) for x, y in enumerate(means)) / squares
-    return Window(tuple(means), (max(means) - min(means)) / mean, abs(slope) * (len(means) - 1) / mean)
+    return SteadyWindow(tuple(means), (max(means) - min(means)) / mean, abs(slope) * (len(means) - 1) / mean)
 
 
-def window_across(values: Sequence[float]) -> Window | None:
+def window_across(values: Sequence[float]) -> SteadyWindow | None:
     """Return the window over a series of one value a second, cut into equal rounds; None when it is too short."""
     length = len(values) // ROUNDS
     if length < ROUND_S:
@@ -90,7 +89,7 @@ def _needed(headline: Headline, dirs: Mapping[str, DirectionResult], kind: str) 
     return {name: replace(each, slat=None, **{"clat" if lat[name] else "lat": None}) for name, each in found.items()}
 
 
-def window_over(rule: Precondition, rounds: Sequence[Round]) -> Window | None:
+def window_over(rule: Precondition, rounds: Sequence[Round]) -> SteadyWindow | None:
     """Return the window over the last rounds; None when they are too few.
 
     Rounds of other hosts than the last one's, and those before a round without a figure, are not of the same load.
@@ -109,7 +108,7 @@ def is_steady(rule: Precondition, rounds: Sequence[Round]) -> bool:
     return window is not None and window.within(rule.range, rule.slope)
 
 
-def window_text(rule: Precondition, window: Window) -> str:
+def window_text(rule: Precondition, window: SteadyWindow) -> str:
     """Return a window beside what is allowed: ``range 31.0 % (max 20 %), slope 4.0 % (max 10 %)``."""
     spread = f"range {units.share(window.range, 1)} (max {units.share(rule.range)})"
     return f"{spread}, slope {units.share(window.slope, 1)} (max {units.share(rule.slope)})"

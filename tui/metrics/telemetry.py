@@ -1,8 +1,7 @@
 """What telemetry measures of a host: every column once, with unit, source and how it is written.
 
 A column is named FAMILY.FIELD or FAMILY.SUBJECT.FIELD, the subject being a NIC, a device, a port, a group of processes;
-it may hold dots (``nic.eth0.100.rx``). Values are of one interval of about a second; None is unknown, never 0.
-"""
+it may hold dots (``nic.eth0.100.rx``). Values are of one interval of about a second; None is unknown, never 0."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Figures as people read them: three significant digits, the field's units, a dash for what is unknown.
 
-Every `*_parts` function returns (number, unit) for tables with the unit in a column of its own.
-"""
+Every `*_parts` function returns (number, unit) for tables with the unit in a column of its own."""
 
 from __future__ import annotations
 

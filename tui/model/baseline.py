@@ -1,8 +1,7 @@
 """Published figures: the YAML that people read and add to, one file a source, and the single baselines in it.
 
 Figures stay as they were printed (`tui.model.printed`) with SI values beside them; what a source does not say is
-absent, and what is doubtful about it is said with it. Pure: files are found by `tui.results.baselines.files`.
-"""
+absent, and what is doubtful about it is said with it. Pure: files are found by `tui.analysis.published`."""
 
 from __future__ import annotations
 
@@ -14,12 +13,12 @@ from typing import Annotated, Any, Literal
 from msgspec import Struct
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
-from tui.model.names import TAG_PATTERN
+from tui.model.plain import TAG_PATTERN
 from tui.model.printed import FORMS, Quantity, Unit, or_in, parse_printed, printed_unit
 from tui.model.problem import Problem, UsageError, did_you_mean
-from tui.model.profile import Source, Text
+from tui.model.profile import ProfileSource, Text
 from tui.model.validation import in_order, problems_of
-from tui.model.yaml_text import Document, load
+from tui.model.yaml_text import YamlDocument, load
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]*$"
 Scalar = str | int | float | bool
@@ -55,13 +54,13 @@ Latency = dict[Statistic, Time]
 TextList = list[Text]
 
 
-class Strict(BaseModel):
+class PublishedPart(BaseModel):
     """Unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
-class Directed(Strict):
+class Directed(PublishedPart):
     """What was printed of one direction."""
 
     iops: Rate | None = Field(None, description="I/Os per second")
@@ -76,7 +75,7 @@ class Directed(Strict):
     bw_samples: int | None = Field(None, description="Samples that fio's bandwidth line is made from")
 
 
-class OperationRates(Strict):
+class OperationRates(PublishedPart):
     """Metadata operations per second."""
 
     create: dict[Statistic, Operations] = Field(default_factory=dict, description="File creation")
@@ -87,7 +86,7 @@ class OperationRates(Strict):
     tree_remove: dict[Statistic, Operations] = Field(default_factory=dict, description="Tree removal")
 
 
-class EachClient(Strict):
+class EachClient(PublishedPart):
     """What is known of each client, for the checks that a figure is put to."""
 
     memory: Bytes | None = Field(None, description="Memory of one client")
@@ -95,14 +94,14 @@ class EachClient(Strict):
     link: Bandwidth | None = Field(None, description="What one client's link to the storage carries")
 
 
-class Ranks(Strict):
+class Ranks(PublishedPart):
     """How the ranks of an MPI program lie, where the source tells."""
 
     shift: int = Field(ge=0, description="By how many ranks each phase moves on, as given to the program")
     placement: Literal["blocks", "round-robin"] = Field(description="round-robin: rank r runs on client r mod clients")
 
 
-class Setup(Strict):
+class PublishedSetup(PublishedPart):
     """One configuration that was measured. What is absent was not stated."""
 
     system: Text | None = Field(None, description="What was measured")
@@ -113,7 +112,7 @@ class Setup(Strict):
     each_client: EachClient | None = Field(None, description="What is known of each client, for the checks")
 
 
-class Tool(Strict):
+class Tool(PublishedPart):
     """The load generator of a source."""
 
     name: Text = Field(description="fio, mdtest")
@@ -121,7 +120,7 @@ class Tool(Strict):
     assumed: bool = Field(False, description="The version is what the source assumes, not what it printed")
 
 
-class Result(Strict):
+class PublishedResult(PublishedPart):
     """The figures of one point of one configuration."""
 
     setup: str | None = Field(None, description="Which of `setups` it is of")
@@ -146,7 +145,7 @@ class Result(Strict):
     doubts: TextList = Field(default_factory=list, description="Doubts about this point")
 
 
-class Workload(Strict):
+class PublishedWorkload(PublishedPart):
     """What was measured of one workload."""
 
     profile: str = Field(pattern=TAG_PATTERN, description="Tag of the profile that is this workload")
@@ -161,28 +160,28 @@ class Workload(Strict):
     validity: Validity = Field("ok", description="doubtful: see the doubts; error: the run ended with an error")
     unknown: TextList = Field(default_factory=list, description="What is not known of this workload")
     doubts: TextList = Field(default_factory=list, description="Doubts about all results of this workload")
-    results: list[Result] = Field(min_length=1, description="Figures, one entry a point and configuration")
+    results: list[PublishedResult] = Field(min_length=1, description="Figures, one entry a point and configuration")
 
 
-class BaselineFile(Strict):
+class BaselineFile(PublishedPart):
     """Published figures of one source."""
 
     baselines: str = Field(pattern=NAME_PATTERN, description="Name of this collection, such as ceph")
     title: Text = Field(description="One line: whose figures these are")
-    source: Source = Field(description="Where they were published")
+    source: ProfileSource = Field(description="Where they were published")
     tool: Tool = Field(description="The load generator")
     unit_uncertain: dict[str, str] = Field(
         default_factory=dict, description="Printed units that may really be another one: {MB/s: MiB/s}"
     )
-    setups: dict[Annotated[str, Field(pattern=NAME_PATTERN)], Setup] = Field(
+    setups: dict[Annotated[str, Field(pattern=NAME_PATTERN)], PublishedSetup] = Field(
         min_length=1, description="The configurations that were measured, by name"
     )
     unknown: TextList = Field(default_factory=list, description="What the source does not say")
     doubts: TextList = Field(default_factory=list, description="Doubts about all figures of this source")
-    workloads: list[Workload] = Field(min_length=1, description="The figures by workload")
+    workloads: list[PublishedWorkload] = Field(min_length=1, description="The figures by workload")
 
 
-class Figure(Struct, frozen=True):
+class PublishedFigure(Struct, frozen=True):
     """One published figure. `of` is a direction, an operation, or who used CPU; `kind` is clat, lat, slat or empty."""
 
     of: str
@@ -202,11 +201,11 @@ class Baseline(Struct, frozen=True):
 
     collection: str
     title: str
-    source: Source
+    source: ProfileSource
     profile: str
     variants: tuple[str, ...]
     setup: str
-    facts: Setup
+    facts: PublishedSetup
     label: str
     at: Mapping[str, Scalar]
     params: Mapping[str, Scalar]
@@ -217,10 +216,10 @@ class Baseline(Struct, frozen=True):
     validity: Validity
     error: str | None
     date: str | None
-    figures: tuple[Figure, ...]
+    figures: tuple[PublishedFigure, ...]
     unknown: tuple[str, ...]
     doubts: tuple[str, ...]
-    result: Result
+    result: PublishedResult
     ranks: Ranks | None = None
     computed: bool = False  # added up here from the figures of single hosts
 
@@ -253,7 +252,7 @@ def baseline_json_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "benchtui baselines"}
 
 
-def _setup_problems(found: BaselineFile, document: Document) -> Iterator[Problem]:
+def _setup_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Problem]:
     """Yield configurations that are named but not there, and results without a figure."""
     for index, workload in enumerate(found.workloads):
         for place, result in enumerate(workload.results):
@@ -269,7 +268,7 @@ def _setup_problems(found: BaselineFile, document: Document) -> Iterator[Problem
                 yield document.problem(path, "it has no figure: one of read, write, mixed, operations is needed")
 
 
-def _unit_problems(found: BaselineFile, document: Document) -> Iterator[Problem]:
+def _unit_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Problem]:
     """Yield uncertain units that are not units of bandwidth."""
     from tui.model.printed import UNITS
 
@@ -279,7 +278,7 @@ def _unit_problems(found: BaselineFile, document: Document) -> Iterator[Problem]
             yield document.problem(("unit_uncertain", name), message)
 
 
-def _baseline(found: BaselineFile, workload: Workload, result: Result) -> Baseline:
+def _baseline(found: BaselineFile, workload: PublishedWorkload, result: PublishedResult) -> Baseline:
     setup = result.setup or next(iter(found.setups))
     return Baseline(
         collection=found.baselines,
@@ -307,7 +306,7 @@ def _baseline(found: BaselineFile, workload: Workload, result: Result) -> Baseli
     )
 
 
-def _absent(found: BaselineFile, workload: Workload, result: Result) -> Iterator[str]:
+def _absent(found: BaselineFile, workload: PublishedWorkload, result: PublishedResult) -> Iterator[str]:
     """Yield what a source should say and does not."""
     if result.hosts is None and workload.hosts is None:
         yield "number of clients"
@@ -318,7 +317,7 @@ def _absent(found: BaselineFile, workload: Workload, result: Result) -> Iterator
     yield from (name for name in ("hardware", "protection", "network") if getattr(facts, name) is None)
 
 
-def _label(found: BaselineFile, workload: Workload, result: Result) -> str:
+def _label(found: BaselineFile, workload: PublishedWorkload, result: PublishedResult) -> str:
     """Return what tells a result from the others of its workload."""
     kinds = {each.kind or workload.kind for each in workload.results if each.setup == result.setup}
     parts = [
@@ -331,7 +330,7 @@ def _label(found: BaselineFile, workload: Workload, result: Result) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def figures_of(result: Result) -> Iterator[Figure]:
+def figures_of(result: PublishedResult) -> Iterator[PublishedFigure]:
     """Yield every figure that has a meaning for comparisons."""
     for direction, found in (("read", result.read), ("write", result.write), ("mixed", result.mixed)):
         if found is not None:
@@ -339,25 +338,27 @@ def figures_of(result: Result) -> Iterator[Figure]:
     if result.operations is not None:
         for name, rates in result.operations:
             operation = name.replace("_", "-")  # as records name them
-            yield from (Figure(operation, "ops", rate, statistic) for statistic, rate in rates.items())
-    yield from (Figure(who, "cpu", share) for who, share in result.cpu.items())
+            yield from (PublishedFigure(operation, "ops", rate, statistic) for statistic, rate in rates.items())
+    yield from (PublishedFigure(who, "cpu", share) for who, share in result.cpu.items())
 
 
-def _directed(direction: str, found: Directed) -> Iterator[Figure]:
+def _directed(direction: str, found: Directed) -> Iterator[PublishedFigure]:
     if found.iops is not None:
-        yield Figure(direction, "iops", found.iops)
+        yield PublishedFigure(direction, "iops", found.iops)
     if found.bandwidth is not None:
-        yield Figure(direction, "bandwidth", found.bandwidth)
+        yield PublishedFigure(direction, "bandwidth", found.bandwidth)
     for kind, statistics in (("slat", found.slat), ("clat", found.clat), ("lat", found.lat), ("", found.latency)):
-        yield from (Figure(direction, "latency", time, statistic, kind) for statistic, time in statistics.items())
+        yield from (
+            PublishedFigure(direction, "latency", time, statistic, kind) for statistic, time in statistics.items()
+        )
 
 
-def _in_doubt(figure: Figure, units: Mapping[str, str]) -> Figure:
+def _in_doubt(figure: PublishedFigure, units: Mapping[str, str]) -> PublishedFigure:
     """Return a figure with wider limits when its unit may be another one."""
     other = units.get(printed_unit(figure.quantity)) if figure.metric == "bandwidth" else None
     if other is None:
         return figure
-    return Figure(figure.of, figure.metric, or_in(figure.quantity, other), figure.statistic, figure.kind)
+    return PublishedFigure(figure.of, figure.metric, or_in(figure.quantity, other), figure.statistic, figure.kind)
 
 
 def _sum_of(parts: list[Baseline]) -> Baseline:

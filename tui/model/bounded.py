@@ -1,9 +1,4 @@
-"""Limits of what is read from outside, and the one way to read a file whole within them.
-
-Files of other people, and files that were damaged, may hold anything: what is too large is an error before it is in
-memory, and what is no file is refused before it is read. Every room reads files with `read_file`, `read_text` or
-`open_plain`; `tests/test_reading.py` names the few places that do not.
-"""
+"""Read files within size limits, and name the errors that damaged JSON raises."""
 
 from __future__ import annotations
 
@@ -98,3 +93,7 @@ def shown_size(count: int) -> str:
     if count >= 1 << 30:
         return f"{count >> 30} GiB"
     return f"{count >> 20} MiB" if count >= 1 << 20 else f"{count >> 10} KiB"
+
+
+NO_JSON = (ValueError, OverflowError, RecursionError)
+"""msgspec's DecodeError is a ValueError, as is UnicodeDecodeError, which it is not."""

@@ -1,8 +1,7 @@
 """Events: what a run appends to its journal, one JSON object a line.
 
 `t` is seconds since the run started on the jump host's monotonic clock. Every event carries it, so that live,
-replay and record see the same times. Counts are integers, latencies are nanoseconds.
-"""
+replay and record see the same times. Counts are integers, latencies are nanoseconds."""
 
 from __future__ import annotations
 
@@ -13,12 +12,9 @@ import msgspec
 from msgspec import Struct, field
 
 from tui.model.hostfacts import Fact
-from tui.model.made import Identities
-from tui.model.percentile import PercentileName
-from tui.model.plain_data import MultiLine, PlainDecoder
-from tui.model.plan import Step
-from tui.model.proof import ProofResult
-from tui.model.search import Offer, Point
+from tui.model.plain_data import MultiLine, PercentileName, PlainDecoder
+from tui.model.plan import Identities, Step
+from tui.model.search import Offer, ProofResult, SearchPoint
 
 PhaseName = Literal["connect", "preflight", "pause", "layout", "barrier", "measure", "collect", "cleanup"]
 HostStateName = Literal[
@@ -84,7 +80,7 @@ class HostState(Event, tag="host_state"):
     detail: str = ""
 
 
-class HostFacts(Event, tag="host_facts"):
+class HostFactsCollected(Event, tag="host_facts"):
     """What is known of a host, by the names and in the shapes of tui/model/hostfacts.py; a later one adds to it."""
 
     host: str
@@ -155,7 +151,7 @@ class PointOffered(Event, tag="point_offered"):
 class PointDecided(Event, tag="point_decided"):
     """What a search takes from a point that was measured."""
 
-    point: Point
+    point: SearchPoint
 
 
 class CacheDropped(Event, tag="cache_dropped"):
@@ -417,7 +413,7 @@ class Message(Event, tag="message"):
     host: str | None = None
 
 
-class Note(Event, tag="note"):
+class NoteAdded(Event, tag="note"):
     """A remark that somebody added."""
 
     text: str
@@ -453,7 +449,7 @@ AnyEvent = (
     | PhaseStarted
     | PhaseEnded
     | HostState
-    | HostFacts
+    | HostFactsCollected
     | HostClock
     | RunResumed
     | StepStarted
@@ -475,13 +471,13 @@ AnyEvent = (
     | FileCreated
     | FilesRemoved
     | Message
-    | Note
+    | NoteAdded
     | LimiterProved
     | StopRequested
     | RunEnded
 )
 
-AFTERWORDS = (Note, FilesRemoved, LimiterProved)  # may follow the last event of a run, and do not make it longer
+AFTERWORDS = (NoteAdded, FilesRemoved, LimiterProved)  # may follow the last event of a run, and do not make it longer
 
 _encoder = msgspec.json.Encoder()
 _decoder: PlainDecoder[AnyEvent] = PlainDecoder(AnyEvent)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tui.model.entry_points import installed_in, load_from
+from tui.model.tool import installed_in, load_from
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,7 +21,7 @@ GROUP = "benchtui.exporters"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ExportSource:
     """What is exported: the record of a run, and the directory that it came from."""
 
     record: RunRecord
@@ -37,7 +37,7 @@ class ExportFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Second:
+class ExportSecond:
     """One second of one direction while a run goes on, as far as it is known then. `host` None: all hosts together."""
 
     run_id: str
@@ -63,10 +63,10 @@ class Exporter:
     """
 
     title: str
-    files: Callable[[Source], Iterable[ExportFile]]
+    files: Callable[[ExportSource], Iterable[ExportFile]]
     binary: bool = False
     needs: str = ""
-    stream: Callable[[Second | Event | RunRecord], str] | None = None
+    stream: Callable[[ExportSecond | Event | RunRecord], str] | None = None
     reads_files: bool = False
 
 

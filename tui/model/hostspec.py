@@ -189,9 +189,7 @@ def too_many(spec: str) -> UsageError:
 def _no_name(spec: str, name: str) -> UsageError:
     from tui.model.quantities import shown
 
-    return UsageError(
-        f"host specification '{_short(spec)}': {shown(name)} is not a host name; allowed is {FORMS}"
-    )
+    return UsageError(f"host specification '{_short(spec)}': {shown(name)} is not a host name; allowed is {FORMS}")
 
 
 def _numbers(part: str, spec: str) -> list[str]:

@@ -14,7 +14,7 @@ from tui.model import hostspec
 from tui.model.address import HostAddress
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.validation import in_order, problems_of
-from tui.model.yaml_text import Document, load
+from tui.model.yaml_text import YamlDocument, load
 
 GROUP_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$"
 WORD_PATTERN = r"^[^\s-]\S*$"
@@ -167,7 +167,7 @@ def load_inventory(text: str, file: str) -> Inventory:
     return Inventory(hosts=hosts, groups=groups, sources=sources)
 
 
-def _hosts(written: InventoryFile, document: Document, problems: list[Problem]) -> dict[str, HostEntry]:
+def _hosts(written: InventoryFile, document: YamlDocument, problems: list[Problem]) -> dict[str, HostEntry]:
     hosts: dict[str, HostEntry] = {}
     for key, entry in written.hosts.items():
         full = _with_defaults(entry or HostEntry.model_validate({}), written.defaults)
@@ -187,7 +187,9 @@ def _hosts(written: InventoryFile, document: Document, problems: list[Problem]) 
     return hosts
 
 
-def _addresses(key: str, entry: HostEntry, count: int, document: Document, problems: list[Problem]) -> list[str | None]:
+def _addresses(
+    key: str, entry: HostEntry, count: int, document: YamlDocument, problems: list[Problem]
+) -> list[str | None]:
     """Return one address a host: a range of hosts needs a range of as many addresses."""
     if entry.address is None:
         return [None] * count
@@ -209,7 +211,7 @@ def _with_defaults(entry: HostEntry, defaults: HostDefaults) -> HostEntry:
 
 
 def _groups(
-    written: InventoryFile, hosts: dict[str, HostEntry], document: Document, problems: list[Problem]
+    written: InventoryFile, hosts: dict[str, HostEntry], document: YamlDocument, problems: list[Problem]
 ) -> dict[str, list[str]]:
     """Return the members of each group: those it lists, and the hosts that say they belong to it."""
     claimed: dict[str, list[str]] = {}
@@ -230,7 +232,7 @@ class _GroupFinder:
     written: dict[str, list[str]]
     claimed: dict[str, list[str]]
     hosts: dict[str, HostEntry]
-    document: Document
+    document: YamlDocument
     problems: list[Problem]
     sourced: frozenset[str]
     done: dict[str, list[str]] = field(default_factory=dict)

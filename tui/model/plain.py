@@ -1,4 +1,4 @@
-"""Text that is safe to print, and no longer than people read."""
+"""Printable text, and the patterns and fixed names of profiles and operations."""
 
 from __future__ import annotations
 
@@ -48,3 +48,15 @@ def some_in(names: Iterable[str], width: int, least: int = 6) -> str:
     most = (room + 2) // 3  # a name and what parts it from the next one are no shorter
     texts = (some(listed, count) for count in range(min(len(listed), most), least, -1))
     return next((text for text in texts if len(text) <= room), short)
+
+
+TAG_PATTERN = r"^[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9._-]*$"  # of a profile: family/name
+NAME_PATTERN = r"^[a-z][a-z0-9_]*$"  # of a parameter
+SECRET_PATTERN = r"\$\{[A-Za-z_][A-Za-z0-9_]*\}"  # what a secret is written as: the environment variable that holds it
+AB_TAG, AB_SIDE_TAG = "ab", "ab.side"  # tags that `benchtui ab` gives its runs: the experiment, its side
+
+
+OPERATIONS = (
+    "create", "create-stonewall", "stat", "read", "rename", "remove",
+    "dir-create", "dir-stat", "dir-read", "dir-rename", "dir-remove", "tree-create", "tree-remove",
+)  # fmt: skip

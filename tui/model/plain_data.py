@@ -1,19 +1,16 @@
-"""Read what others may have written: every text in it is made printable as it is decoded.
-
-Records, plans, journals, marks and archives may come from anybody, and repeat what hosts and tools said. They are
-cleaned here, once, so that no screen, verb, export or report has to. A field is one line unless declared `MultiLine`.
-
-Types say where text is, so the numbers of a record, nearly all of it, are not looked at.
-"""
+"""Decode data that others may have written: printable text, percentile names, times of day."""
 
 from __future__ import annotations
 
 import functools
+import re
 import types
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec import Meta
 
 from tui.model.plain import printable, printable_lines
 
@@ -174,3 +171,45 @@ def _of_fields(kind: type) -> Cleaner:
 
 def _set_field(model: Any, name: str, value: Any) -> None:
     model.__dict__[name] = value  # neither validated again nor counted as set
+
+
+_FORM = r"(100|(0|[1-9][0-9]?)(\.[0-9]{0,5}[1-9])?)"
+PATTERN = rf"^{_FORM}$"
+"""For JSON Schema and pydantic, whose $ is the end of the text; that of Python lets a newline follow."""
+MEAN = "mean"
+MEAN_PATTERN = rf"^({MEAN}|{_FORM})$"
+PercentileName = Annotated[str, Meta(pattern=rf"^{_FORM}\Z", description="a percentile from 0 to 100 such as '99.9'")]
+MeanOrPercentile = Annotated[
+    str, Meta(pattern=rf"^({MEAN}|{_FORM})\Z", description="'mean' or a percentile such as '99.9'")
+]
+_PRINTED = r"(100(\.0{1,30})?|[0-9]{1,2}(\.[0-9]{1,30})?)"
+PrintedPercentile = Annotated[str, Meta(pattern=rf"^{_PRINTED}\Z")]
+"""As tools print it, such as "99.900000"."""
+
+
+def is_percentile(name: str) -> bool:
+    """Tell whether a text is the name of a percentile, such as "99.9"."""
+    return re.fullmatch(_FORM, name) is not None
+
+
+def percentile_name(printed: str) -> str | None:
+    """Return the name of a percentile as tools print it: ``99.900000`` is "99.9"; None: it is none."""
+    if re.fullmatch(_PRINTED, printed) is None:
+        return None
+    whole, _, part = printed.partition(".")
+    name = f"{int(whole)}.{part.rstrip('0')}".rstrip(".")
+    return name if is_percentile(name) else None
+
+
+def parse_utc(text: str) -> datetime | None:
+    """Return a time of day from RFC 3339; None when it is none."""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return when.astimezone(UTC) if when.tzinfo is not None else when.replace(tzinfo=UTC)
+
+
+def format_utc(when: datetime) -> str:
+    """Return RFC 3339 with milliseconds and Z."""
+    return when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,20 +1,65 @@
-"""A plan: everything a run will do, computed before anything is done.
-
-The review screen shows it, ``--dry-run`` prints it, the engine executes exactly it, the record keeps it.
-Sizes are bytes, times are seconds, paths are paths on the host they belong to.
-"""
+"""A plan: everything a run will do, computed before anything is done."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
 from tui.model.address import HostAddress
+from tui.model.plain import some
 from tui.model.plain_data import MultiLine, PlainDecoder
-from tui.model.proof import Proof
-from tui.model.provider import Provider
-from tui.model.search import Search
+from tui.model.search import Proof, Search
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+
+class Provider(Struct, frozen=True, omit_defaults=True):
+    """What brought a load generator: its entry point, and the distribution package and its version; empty: unknown."""
+
+    entry_point: str
+    package: str = ""
+    version: str = ""
+
+    def text(self) -> str:
+        """Return it for people: ``benchtui-other 1.0, entry point benchtui_other.workload:Other``."""
+        package = f"{self.package} {self.version}".strip()
+        return ", ".join(part for part in (package, f"entry point {self.entry_point}") if part)
+
+
+def provider_of(point: EntryPoint) -> Provider:
+    """Return what an entry point is of."""
+    dist = point.dist
+    if dist is None:
+        return Provider(point.value)
+    return Provider(point.value, dist.name or "", dist.version or "")
+
+
+class DirectoryIdentity(Struct, frozen=True):
+    """A directory: its path without symbolic links, and FILE-SYSTEM INODE STAMP as tui/remote/sh/made.sh tells them."""
+
+    real: str
+    mark: str
+
+
+class Identities(Struct):
+    """What was made: INODE STAMP by path, a checksum for numbered files; and the directories they lie in, by path."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    directories: dict[str, DirectoryIdentity] = field(default_factory=dict)
+
+    def take(self, other: Identities) -> None:
+        """Add others; what is known of a path anew replaces what was known before."""
+        self.files.update(other.files)
+        self.directories.update(other.directories)
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """Drop paths that are gone."""
+        for path in paths:
+            self.files.pop(path, None)
+
 
 Answer = Literal["yes", "no", "unknown"]
 PLAN_SCHEMA = "benchtui.plan/1"
@@ -340,3 +385,65 @@ def written_devices(plan: Plan) -> list[str]:
     written = dict.fromkeys(spec.path for task in tasks for spec in task.written)
     images = dict.fromkeys(image for task in tasks for image in task.images)
     return [*(path for path in written if is_device(path) and path not in HARMLESS), *images]
+
+
+NETWORK_FILE_SYSTEMS = (
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "ceph",
+    "fuse",
+    "wekafs",
+    "lustre",
+    "gpfs",
+    "beegfs",
+    "glusterfs",
+)
+NAMED = 3
+OWN_FILES = "put {host} into the path to give each host its own"
+
+
+def file_system_name(fstype: str, source: str, mount: str, machine: str) -> str:
+    """Return a name that hosts on the same file system share: its network source, or the machine and its mount."""
+    network = fstype.startswith(NETWORK_FILE_SYSTEMS) or ":" in source
+    return f"{fstype} {source}" if network else f"{machine} {mount or source}"
+
+
+def common_paths(plan: Plan) -> dict[str, list[str]]:
+    """Return files that several hosts use by the same path, with these hosts in the order of the plan."""
+    users: dict[str, dict[str, None]] = {}
+    for step in plan.steps:
+        for task in step.tasks:
+            for spec in task.files:
+                users.setdefault(spec.path, {})[task.host] = None
+    return {path: list(hosts) for path, hosts in users.items() if len(hosts) > 1 and not is_device(path)}
+
+
+def verb_of(plan: Plan, path: str) -> str:
+    """Return what the run does with a file."""
+    tasks = (task for step in plan.steps for task in step.tasks)
+    return "write" if any(spec.path == path for task in tasks for spec in task.written) else "read"
+
+
+def sharing_note(plan: Plan) -> str:
+    """Return what is to be known of paths that hosts have in common before anything is known of the hosts."""
+    common = common_paths(plan)
+    if not common:
+        return ""
+    path, hosts = next(iter(common.items()))
+    verb = verb_of(plan, path)
+    alike = f"{some(hosts, NAMED)} {verb} {path}{more(len(common))}"
+    return f"{alike}: on a shared file system that is one file, which all {verb} at the same time; {OWN_FILES}"
+
+
+def sharing_text(plan: Plan, paths: Sequence[str], hosts: Sequence[str], where: str) -> str:
+    """Return that hosts use the same files. `where`: the file system they are on."""
+    verb = verb_of(plan, paths[0])
+    what = f"{some(hosts, NAMED)} {verb} one and the same file {paths[0]}{more(len(paths))} on {where}"
+    return f"{what}: they hold each other up, and meet what the others have in a cache; {OWN_FILES}"
+
+
+def more(count: int) -> str:
+    """Return how many files there are beside the one that is named."""
+    return f" (and {count - 1} more files)" if count > 1 else ""

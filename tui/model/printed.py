@@ -1,7 +1,6 @@
 """Figures as a publication prints them, and the same in SI units: ``33.1MiB/s (34.7MB/s)``, ``~60000 iops``, ``16.9k``.
 
-The printed text is kept: it says how exactly a figure is known. A range stays a range, nothing is made up between.
-"""
+The printed text is kept: it says how exactly a figure is known. A range stays a range, nothing is made up between."""
 
 from __future__ import annotations
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple  # dataclasses take as long as half of all that `--help` does
+from typing import TYPE_CHECKING, NamedTuple
 
 from tui.model.plain import printable
 
 if TYPE_CHECKING:
-    from pathlib import Path  # half as much again as all else that `--help` needs
+    from pathlib import Path
     from typing import Any, Self
 
 LONGEST_NAME = 100  # that a nearest one is looked for

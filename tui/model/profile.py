@@ -9,14 +9,19 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from tui.model.conditions import AttestSpec, PreconditionSpec
-from tui.model.criteria import known_criterion
-from tui.model.matrix import RepeatSpec, SuiteMember, SweepSpec
-from tui.model.names import NAME_PATTERN, SECRET_PATTERN, TAG_PATTERN
+from tui.model.criteria import known, known_criterion
+from tui.model.plain import NAME_PATTERN, SECRET_PATTERN, TAG_PATTERN
 from tui.model.problem import Problem, UsageError, did_you_mean
+from tui.model.profile_parts import (
+    AttestSpec,
+    CapacitySpec,
+    CurveSpec,
+    PreconditionSpec,
+    RepeatSpec,
+    SuiteMember,
+    SweepSpec,
+)
 from tui.model.quantities import parse_duration, parse_size, plain_duration, plain_size, shown
-from tui.model.search_spec import CapacitySpec, CurveSpec
-from tui.model.thresholds import known
 
 ParamValue = str | int | float | bool
 Number = TypeVar("Number", int, float)
@@ -50,7 +55,7 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
-class Source(Strict):
+class ProfileSource(Strict):
     """Where a workload was published."""
 
     document: Text = Field(description="Title of the document")
@@ -121,7 +126,7 @@ class Profile(Strict):
     version: int = Field(1, ge=1, description="Grows when the meaning of the profile changes")
     title: Text = Field(description="One line: what it measures")
     description: Text | None = Field(None, description="More about it")
-    source: Source | None = Field(None, description="Where the workload was published")
+    source: ProfileSource | None = Field(None, description="Where the workload was published")
     extends: str | None = Field(
         None, description="Tag of the profile that this one changes: what is not said here is as it is there"
     )

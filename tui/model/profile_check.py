@@ -1,44 +1,259 @@
-"""What a profile must obey beyond its schema: parameters, placeholders, headline; and what its load generator says."""
+"""Check a profile beyond its schema: matrix, conditions, searches, parameters."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from tui.model.conditions_check import condition_problems
-from tui.model.matrix import HOSTS_AXIS
-from tui.model.matrix_check import matrix_problems
+from tui.model.plain import TAG_PATTERN
 from tui.model.problem import Problem, did_you_mean
 from tui.model.profile import (
     HOST_PLACEHOLDERS,
     PLACEHOLDER,
     Param,
+    ParamValue,
     Profile,
     parse_limit,
     parse_param,
     placeholders,
     value_text,
 )
-from tui.model.profile_hints import idle, unreached, uses, written
-from tui.model.profile_type import tools
-from tui.model.quantities import shown
-from tui.model.search_check import search_problems
-from tui.model.tool import SUITE, rules
-from tui.model.yaml_text import Document, KeyPath
+from tui.model.profile_model import idle, tools, unreached, uses, written
+from tui.model.profile_parts import HOSTS_AXIS, MAX_STEPS, TAKEN, Scalar, grid_points, knobs_of
+from tui.model.quantities import parse_duration, parse_size, shown
+from tui.model.tool import SUITE, installed, rules
+from tui.model.yaml_text import KeyPath, YamlDocument
+
+REPEAT_IT = "'repeat' measures points again"
+
+
+def matrix_problems(profile: Profile, document: YamlDocument, known: Collection[str]) -> Iterator[Problem]:
+    """Yield what is wrong with a profile's tool, sweep, suite, repetitions, warm-up and pause."""
+    yield from _tool_problems(profile, document)
+    yield from _sweep_problems(profile, document)
+    yield from _suite_problems(profile, document, known)
+    yield from _repeat_problems(profile, document)
+    yield from span_problems(profile, document, ("warmup",), profile.warmup)
+    yield from span_problems(profile, document, ("pause",), profile.pause)
+    for name, param in profile.params.items():
+        if param.spread and param.kind != "count":
+            message = f"parameter '{name}': only a count can be spread over hosts, not a {param.kind}"
+            yield document.problem(("params", name, "spread"), message, key=True)
+
+
+def _tool_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
+    for key in (*installed(), SUITE):
+        value = getattr(profile, key)
+        if key == profile.tool and value is None:
+            yield document.problem((), f"missing key '{key}': tool is {profile.tool}", code=f"missing-{key}")
+        if key != profile.tool and value is not None:
+            yield document.problem((key,), f"'{key}' goes with tool: {key}; here the tool is {profile.tool}", key=True)
+    if profile.tool != "suite" and profile.headline_spec is None:
+        yield document.problem((), "missing key 'headline'", code="missing-headline")
+    if profile.tool == "suite":
+        for key in ("headline", "sweep", "warmup"):
+            if document.data.get(key) is not None:
+                yield document.problem((key,), f"a suite has no '{key}' of its own; its profiles have", key=True)
+
+
+def _sweep_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
+    sweep = profile.sweep
+    if sweep is None:
+        return
+    if sweep.grid and sweep.points:
+        yield document.problem(("sweep", "points"), "give a grid or points, not both", key=True)
+        return
+    if not (sweep.grid or sweep.points or sweep.hosts):
+        yield document.problem(("sweep",), "an empty sweep; allowed are grid, points and hosts", True, "missing-sweep")
+    for name, values in sweep.grid.items():
+        yield from _axis_problems(profile, ("sweep", "grid", name), name, values, document)
+    for index, point in enumerate(sweep.points):
+        if set(point) != set(sweep.points[0]):
+            names = ", ".join(sweep.points[0])
+            yield document.problem(("sweep", "points", index), f"every point gives the same parameters: {names}")
+        for name, value in point.items():
+            yield from _axis_problems(profile, ("sweep", "points", index, name), name, [value], document)
+    yield from _points_twice(profile, sweep.points, document)
+    count = len(grid_points(sweep)) * max(1, len(sweep.hosts))
+    if count > MAX_STEPS:
+        yield document.problem(("sweep",), f"{count} points; at most {MAX_STEPS} are allowed", key=True)
+
+
+def _axis_problems(
+    profile: Profile,
+    path: tuple[str | int, ...],
+    name: str,
+    values: list[str | bool | int | float],
+    document: YamlDocument,
+) -> Iterator[Problem]:
+    param = profile.params.get(name)
+    if param is None:
+        hint = "; the number of hosts goes under sweep.hosts" if name == HOSTS_AXIS else ""
+        known = ", ".join(profile.params) or "none"
+        message = f"unknown parameter '{name}'{did_you_mean(name, profile.params)}; known are {known}{hint}"
+        yield document.problem(path, message, key=True)
+        return
+    if not values:
+        yield document.problem(path, f"parameter '{name}': no value to sweep over")
+    for index, value in enumerate(values):
+        at = (*path, index) if path[1] == "grid" else path
+        try:
+            parse_param(param, value)
+        except ValueError as error:
+            yield document.problem(at, f"parameter '{name}': {error}")
+    for index, told in said_twice(param, values):
+        yield document.problem((*path, index), f"parameter '{name}': {told}; {REPEAT_IT}")
+
+
+def said_twice(param: Param, values: Sequence[Scalar]) -> Iterator[tuple[int, str]]:
+    """Yield where values of a sweep stand there before, however they are written: the point would be planned twice."""
+    seen: dict[ParamValue, Scalar] = {}
+    for index, value in enumerate(values):
+        try:
+            known = parse_param(param, value)
+        except ValueError:
+            continue
+        if known in seen:
+            first = seen[known]
+            same = shown(first) == shown(value)
+            yield index, f"{shown(value)} is there twice" if same else f"{shown(value)} is {shown(first)} once more"
+        seen.setdefault(known, value)
+
+
+def _points_twice(
+    profile: Profile, points: Sequence[Mapping[str, Scalar]], document: YamlDocument
+) -> Iterator[Problem]:
+    seen: dict[frozenset[tuple[str, ParamValue]], int] = {}
+    for index, point in enumerate(points):
+        try:
+            known = frozenset((name, parse_param(profile.params[name], value)) for name, value in point.items())
+        except (ValueError, LookupError):
+            continue  # that is said already
+        if known in seen:
+            message = f"the same point as entry {seen[known] + 1}; {REPEAT_IT}"
+            yield document.problem(("sweep", "points", index), message)
+        seen.setdefault(known, index)
+
+
+def _suite_problems(profile: Profile, document: YamlDocument, known: Collection[str]) -> Iterator[Problem]:
+    for index, member in enumerate(profile.members):
+        if not re.fullmatch(TAG_PATTERN, member.profile):
+            message = f"found {shown(member.profile)}; the tag of a profile looks like weka/read-iops"
+            yield document.problem(("suite", index), message)
+        if member.profile == profile.profile:
+            yield document.problem(("suite", index), "a suite cannot hold itself")
+        for name, value in member.set.items():
+            for found in placeholders(value):
+                if found not in known or found in HOST_PLACEHOLDERS:
+                    hint = did_you_mean(found, known)
+                    message = f"unknown placeholder {{{found}}}{hint}; known are {', '.join(known) or 'none'}"
+                    yield document.problem(("suite", index, "set", name), message)
+
+
+def _repeat_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
+    repeat = profile.repeat
+    if not isinstance(repeat, int) and repeat.min > repeat.max:
+        yield document.problem(("repeat", "min"), f"min {repeat.min} is more than max {repeat.max}")
+    if not isinstance(repeat, int) and profile.tool == "suite":
+        message = "a suite is repeated a number of times: it has no headline"
+        yield document.problem(("repeat", "until"), message, key=True)
+
+
+def span_problems(profile: Profile, document: YamlDocument, path: KeyPath, value: Scalar | None) -> Iterator[Problem]:
+    """A warm-up, a pause and a round are times, or name a parameter that is one."""
+    if value is None:
+        return
+    names, key = placeholders(value), path[-1]
+    param = profile.params.get(names[0]) if names and value == f"{{{names[0]}}}" else None
+    if names and (param is None or param.kind != "duration"):
+        message = f"{key}: found {shown(value)}; allowed are a time, or the name of a duration parameter in braces"
+        yield document.problem(path, message)
+    elif not names:
+        try:
+            parse_duration(value)
+        except ValueError as error:
+            yield document.problem(path, f"{key}: {error}")
+
+
+PRECONDITION: KeyPath = ("prepare", "precondition")
+
+
+def condition_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
+    """Yield what is wrong with a profile's preconditioning, and with what it has attested."""
+    yield from _precondition_problems(profile, document)
+    seen: set[str] = set()
+    for index, each in enumerate(profile.attest):
+        if each.id in seen:
+            yield document.problem(("attest", index, "id"), f"the condition '{each.id}' is asked for twice")
+        if not each.question.isprintable():
+            yield document.problem(("attest", index, "question"), "question: one printable line is allowed")
+        seen.add(each.id)
+
+
+def _precondition_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
+    wanted = profile.prepare.precondition
+    if wanted is None:
+        return
+    if profile.tool == SUITE:
+        yield document.problem(PRECONDITION, "a suite has no 'precondition' of its own; its profiles have", key=True)
+    if not wanted.fill and not wanted.rounds:
+        yield document.problem(PRECONDITION, "precondition: neither a fill nor rounds: nothing would be done", key=True)
+    if 0 < wanted.rounds < wanted.window:
+        message = f"rounds: found {wanted.rounds}, too few for a window of {wanted.window}; 0 leaves them out"
+        yield document.problem((*PRECONDITION, "rounds"), message)
+    try:
+        if parse_size(wanted.bs) <= 0:
+            raise ValueError(f"{shown(wanted.bs)} is not allowed: it must be more than 0")
+    except ValueError as error:
+        yield document.problem((*PRECONDITION, "bs"), f"bs: {error}")
+    yield from span_problems(profile, document, (*PRECONDITION, "round"), wanted.round)
+
+
+def search_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
+    """Yield what is wrong with a profile's capacity and curve."""
+    for key in ("capacity", "curve"):
+        if getattr(profile, key) is not None and profile.tool == SUITE:
+            yield document.problem((key,), f"a suite has no '{key}' of its own; its profiles have", key=True)
+    if profile.capacity is None:
+        return
+    for index, each in enumerate(profile.capacity.over):
+        for name, values in knobs_of([each]).items():
+            path = ("capacity", "over", index)
+            if problem := knob_problem(profile, name, values):
+                yield document.problem(path, problem)
+
+
+def knob_problem(profile: Profile, name: str, values: list[int]) -> str:
+    """Return why something cannot be searched over; empty: it can."""
+    if name in TAKEN:
+        return "rate takes no values: any may be offered" if name == TAKEN[0] and values else ""
+    param = profile.params.get(name)
+    counts = [each for each, param in profile.params.items() if param.kind == "count"]
+    if param is None or param.kind != "count":
+        known = ", ".join((*TAKEN, *counts))
+        what = "no parameter" if param is None else f"a {param.kind}, no count"
+        return f"over: '{name}' is {what}{did_you_mean(name, (*TAKEN, *counts))}; allowed are {known}"
+    for value in values:
+        try:
+            parse_param(param, value)
+        except ValueError as error:
+            return f"over: {name}: {error}"
+    return ""
+
 
 NUMERIC_KINDS = ("size", "duration", "count", "number")
 DIRECTIONS_OF_OPS = ("create", "stat", "remove", "read")
 DIRECTIONS_OF_IO = ("read", "write", "trim", "sync", "mixed", "both")
 
 
-def name_problems(document: Document) -> Iterator[Problem]:
+def name_problems(document: YamlDocument) -> Iterator[Problem]:
     """Check names on the bare data of each load generator's part, so that they are told however broken the rest is."""
     for name in tools():
         if isinstance(document.data.get(name), dict):
             yield from rules(name).name_problems(document)
 
 
-def problems(profile: Profile, document: Document, known: Collection[str]) -> Iterator[Problem]:
+def problems(profile: Profile, document: YamlDocument, known: Collection[str]) -> Iterator[Problem]:
     """Yield what is wrong with a profile that its schema takes. `known`: names of parameters, broken ones too."""
     if not profile.title.isprintable():
         yield document.problem(("title",), "title: one printable line is allowed")
@@ -59,7 +274,7 @@ def problems(profile: Profile, document: Document, known: Collection[str]) -> It
 
 
 def _param_problems(
-    profile: Profile, name: str, param: Param, document: Document, texts: dict[str, str]
+    profile: Profile, name: str, param: Param, document: YamlDocument, texts: dict[str, str]
 ) -> Iterator[Problem]:
     path: KeyPath = ("params", name)
     if name == HOSTS_AXIS:
@@ -80,7 +295,7 @@ def _param_problems(
         yield document.problem((*path, "default"), f"parameter '{name}': {error}")
 
 
-def _limit_problems(name: str, param: Param, document: Document) -> Iterator[Problem]:
+def _limit_problems(name: str, param: Param, document: YamlDocument) -> Iterator[Problem]:
     for key, limit in (("min", param.min), ("max", param.max)):
         if limit is None:
             continue
@@ -94,7 +309,7 @@ def _limit_problems(name: str, param: Param, document: Document) -> Iterator[Pro
             yield document.problem(("params", name, key), f"parameter '{name}': {key}: {error}")
 
 
-def _use_problems(profile: Profile, document: Document, known: Collection[str]) -> Iterator[Problem]:
+def _use_problems(profile: Profile, document: YamlDocument, known: Collection[str]) -> Iterator[Problem]:
     """Every parameter changes something; one that is inherited and left idle is a hint, for it cannot be taken away."""
     places = uses(document.data)
     for name in known:
@@ -106,7 +321,7 @@ def _use_problems(profile: Profile, document: Document, known: Collection[str]) 
             yield document.problem(place, f"parameter '{name}' has no effect: {why}", key=True)
 
 
-def _layout_problems(profile: Profile, document: Document) -> Iterator[Problem]:
+def _layout_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
     layout = profile.prepare.layout
     if isinstance(layout, bool):
         return
@@ -117,7 +332,7 @@ def _layout_problems(profile: Profile, document: Document) -> Iterator[Problem]:
         yield document.problem(("prepare", "layout"), message)
 
 
-def _brace_problems(path: KeyPath, value: object, known: Collection[str], document: Document) -> Iterator[Problem]:
+def _brace_problems(path: KeyPath, value: object, known: Collection[str], document: YamlDocument) -> Iterator[Problem]:
     """Check every text of a load generator's part for parameters that are not there, and for stray braces."""
     if isinstance(value, (dict, list)):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
@@ -138,7 +353,7 @@ def brace_problems(name: str, value: object, known: Collection[str]) -> Iterator
         yield f"{name}: found {shown(value)}; a brace stands alone, write {{{{ or }}}} for the character itself"
 
 
-def _headline_problems(profile: Profile, document: Document) -> Iterator[Problem]:
+def _headline_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
     headline = profile.headline_spec
     if headline is None:
         return

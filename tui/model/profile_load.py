@@ -13,10 +13,10 @@ from pydantic_core import ErrorDetails
 from tui.model.problem import NEEDS_OPTION, Problem, UsageError, did_you_mean
 from tui.model.profile import Profile
 from tui.model.profile_check import name_problems, problems
-from tui.model.profile_type import tools, whole
+from tui.model.profile_model import tools, whole
 from tui.model.tool import SUITE, installed, rules
 from tui.model.validation import in_order, problems_of, real_path, told_of
-from tui.model.yaml_text import Document, KeyPath, load
+from tui.model.yaml_text import KeyPath, YamlDocument, load
 
 # What a profile must have, to look at the rest of one that lacks it.
 _STAND_INS: dict[str, Any] = {
@@ -66,7 +66,9 @@ def recorded_profile(text: str, file: str, base: Base) -> Profile:
         raise UsageError(in_order(problems_of(error, document, whole()))) from None
 
 
-def extended(document: Document, base: Base | None, seen: list[str], unknown: list[Problem] | None = None) -> Document:
+def extended(
+    document: YamlDocument, base: Base | None, seen: list[str], unknown: list[Problem] | None = None
+) -> YamlDocument:
     """Return a document with what it does not say taken from the profile it extends. Places stay those of the file.
 
     Defaults of parameters that the other profile does not have are left out, and put into `unknown` as problems.
@@ -91,7 +93,7 @@ def extended(document: Document, base: Base | None, seen: list[str], unknown: li
 
 
 def _known_defaults(
-    data: dict[str, Any], below: object, tag: str, document: Document, unknown: list[Problem]
+    data: dict[str, Any], below: object, tag: str, document: YamlDocument, unknown: list[Problem]
 ) -> dict[str, Any]:
     """Return the data without bare values of parameters that are not inherited; each is a problem."""
     params = data.get("params")
@@ -135,7 +137,7 @@ def _is_default(value: object, below: object) -> bool:
     return isinstance(below, dict) and not isinstance(value, dict | list) and value is not None
 
 
-def _of_the_rest(error: ValidationError, document: Document) -> list[Problem]:
+def _of_the_rest(error: ValidationError, document: YamlDocument) -> list[Problem]:
     """Return what is wrong in the parts that the schema took, without what only follows from the broken ones."""
     broken = {_unusable(detail, document) for detail in error.errors(include_url=False)}
     data = copy.deepcopy(document.data)
@@ -157,7 +159,7 @@ def _of_the_rest(error: ValidationError, document: Document) -> list[Problem]:
     return [problem for problem in found if not _follows(problem, broken)]
 
 
-def _without_base(document: Document) -> list[Problem]:
+def _without_base(document: YamlDocument) -> list[Problem]:
     """Return what is wrong in a profile however the one that it extends may look: of keys that are there alone."""
     found = list(name_problems(document))
     try:
@@ -173,7 +175,7 @@ def _without_base(document: Document) -> list[Problem]:
     return found
 
 
-def _unusable(detail: ErrorDetails, document: Document) -> KeyPath:
+def _unusable(detail: ErrorDetails, document: YamlDocument) -> KeyPath:
     """Return what an error spoils: the value itself, or the mapping that lacks a key."""
     path = real_path(detail, document)
     return path[:-1] if detail["type"] == "missing" and len(path) > 1 else path

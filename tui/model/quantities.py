@@ -2,8 +2,7 @@
 
 fio 3.x reads ``k m g t p`` as powers of 1024 (kb_base=1024) but ``KiB`` as 1000, takes ``1.5g`` for 1 byte and
 ``1h30m`` for 1 microsecond (parse.c, get_mult_bytes, get_mult_time). So nothing is passed to fio as it was written:
-it is parsed here and printed in the one form that every fio reads right.
-"""
+it is parsed here and printed in the one form that every fio reads right."""
 
 from __future__ import annotations
 

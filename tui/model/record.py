@@ -2,8 +2,7 @@
 
 SI base units stand in the names (``_s``, ``_ns``, ``_bytes``, ``_bytes_per_s``), counts and nanoseconds are integers,
 times of day are UTC in RFC 3339, unknown is null and never 0. Times named ``_s`` that are not durations count from
-``created_utc``. Readers ignore unknown keys, so that fields may be added without a new schema name.
-"""
+``created_utc``. Readers ignore unknown keys, so that fields may be added without a new schema name."""
 
 from __future__ import annotations
 
@@ -11,11 +10,19 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from tui.model.condition_record import AttestationRecord, PreconditionRecord
 from tui.model.hostfacts import Fact
 from tui.model.plain_data import MultiLine, plain
 from tui.model.search_record import SearchRecord
-from tui.model.step_record import UTC_PATTERN, Part, PhaseRecord, ProofRecord, Scalar, StepRecord
+from tui.model.step_record import (
+    UTC_PATTERN,
+    AttestationRecord,
+    PhaseRecord,
+    PreconditionRecord,
+    ProofRecord,
+    RecordPart,
+    Scalar,
+    StepRecord,
+)
 
 RUN_SCHEMA = "benchtui.run/1"
 
@@ -23,7 +30,7 @@ RecordState = Literal["complete", "partial", "aborted", "failed", "running", "im
 Verdict = Literal["valid", "valid-with-warnings", "invalid"]
 
 
-class ClockRecord(Part):
+class ClockRecord(RecordPart):
     """A host's clock against the jump host's."""
 
     offset_s: float | None = Field(None, description="host clock minus jump host clock; positive: the host is ahead")
@@ -34,14 +41,14 @@ class ClockRecord(Part):
     )
 
 
-class PlaceRecord(Part):
+class PlaceRecord(RecordPart):
     """A directory in which the run created something."""
 
     real: str = Field(description="its path without symbolic links")
     mark: str = Field(description="file system, inode, time of birth (b:)")
 
 
-class FilesLeft(Part):
+class FilesLeft(RecordPart):
     """Files that the run created on a host and did not remove."""
 
     paths: list[str] = Field(default_factory=list, description="files and directories")
@@ -54,7 +61,7 @@ class FilesLeft(Part):
     directories: dict[str, PlaceRecord] = Field(default_factory=dict, description="by path: what these lie in")
 
 
-class FilesRemovedRecord(Part):
+class FilesRemovedRecord(RecordPart):
     """Files that the run had created on a host, and that were removed by it or afterwards."""
 
     utc: str | None = Field(None, description="when")
@@ -62,7 +69,7 @@ class FilesRemovedRecord(Part):
     bytes: int = Field(0, description="what they held when they were removed; 0: nothing, or not known")
 
 
-class HostProblemRecord(Part):
+class HostProblemRecord(RecordPart):
     """Something wrong on one host."""
 
     phase: str = Field(description="phase it was seen in")
@@ -72,14 +79,14 @@ class HostProblemRecord(Part):
     t_s: float | None = Field(None, description="when, seconds from created_utc")
 
 
-class FactGroupRecord(Part):
+class FactGroupRecord(RecordPart):
     """Hosts that have the same value of a fact."""
 
     value: Scalar = Field(description="the value; null: unknown of these hosts")
     hosts: list[str] = Field(description="hosts that have it")
 
 
-class FactDifferenceRecord(Part):
+class FactDifferenceRecord(RecordPart):
     """A fact that hosts differ in."""
 
     name: str = Field(description="FACT, MAP.KEY or TABLE.COLUMN: nics.mtu, sysctls.vm.dirty_ratio")
@@ -90,7 +97,7 @@ class FactDifferenceRecord(Part):
     )
 
 
-class FactsRecord(Part):
+class FactsRecord(RecordPart):
     """The facts of all hosts beside each other; those that each host has of its own are left out."""
 
     hosts: list[str] = Field(default_factory=list, description="hosts of which anything is known")
@@ -98,7 +105,7 @@ class FactsRecord(Part):
     differing: list[FactDifferenceRecord] = Field(default_factory=list, description="what they differ in")
 
 
-class HostRecord(Part):
+class HostRecord(RecordPart):
     """One host of the run."""
 
     name: str = Field(description="name in the inventory or the SSH configuration")
@@ -118,7 +125,7 @@ class HostRecord(Part):
     )
 
 
-class JobFile(Part):
+class JobFile(RecordPart):
     """The job file that one host was given in one step."""
 
     step: int = Field(description="index of the step")
@@ -126,7 +133,7 @@ class JobFile(Part):
     text: MultiLine = Field(description="the file, whole")
 
 
-class MemberRecord(Part):
+class MemberRecord(RecordPart):
     """A profile of a suite, as it was read."""
 
     tag: str = Field(description="name of the profile")
@@ -138,7 +145,7 @@ class MemberRecord(Part):
     sha256: str | None = Field(None, description="SHA-256 of the profile's YAML")
 
 
-class ProfileRecord(Part):
+class ProfileRecord(RecordPart):
     """What was run: the profile as it was read, and what it was turned into."""
 
     tag: str = Field(description="name of the profile, e.g. weka/read-iops")
@@ -156,7 +163,7 @@ class ProfileRecord(Part):
     members: list[MemberRecord] = Field(default_factory=list, description="the profiles of a suite")
 
 
-class HeadlineRecord(Part):
+class HeadlineRecord(RecordPart):
     """The one figure the profile is about."""
 
     metric: Literal["iops", "bandwidth", "latency", "ops"] = Field(description="what it is")
@@ -172,7 +179,7 @@ class HeadlineRecord(Part):
     short: str = Field("", description="the same in few words, for lists; empty: `text` is short")
 
 
-class CellRecord(Part):
+class CellRecord(RecordPart):
     """One point of a matrix over all its repetitions."""
 
     key: str = Field(description="name: the profile and the swept values")
@@ -187,7 +194,7 @@ class CellRecord(Part):
     )
 
 
-class MatrixRecord(Part):
+class MatrixRecord(RecordPart):
     """The points of a sweep, the profiles of a suite, or the repetitions of one measurement."""
 
     axes: list[str] = Field(default_factory=list, description="what is swept, the slowest first; 'hosts': their number")
@@ -195,7 +202,7 @@ class MatrixRecord(Part):
     until_relative: float | None = Field(None, description="repetitions end at this ci_relative; null: a fixed number")
 
 
-class LeftOutRecord(Part):
+class LeftOutRecord(RecordPart):
     """Steps of a profile that were asked for and not run."""
 
     profile: str = Field(description="tag of the profile")
@@ -204,7 +211,7 @@ class LeftOutRecord(Part):
     hosts: list[str] = Field(default_factory=list, description="hosts for which that holds")
 
 
-class HostSourceRecord(Part):
+class HostSourceRecord(RecordPart):
     """What a source of hosts resolved to: docs/sources.md."""
 
     spec: str = Field(description="as it was named: ansible:inventory.ini:clients")
@@ -213,7 +220,7 @@ class HostSourceRecord(Part):
     how: str = Field("", description="the program or file that said so")
 
 
-class Finding(Part):
+class Finding(RecordPart):
     """One validity check and what it found."""
 
     id: str = Field(description="stable id of the check")
@@ -224,7 +231,7 @@ class Finding(Part):
     message: str = Field(description="for people")
 
 
-class ResumedRecord(Part):
+class ResumedRecord(RecordPart):
     """The run's engine died, and another one took the run over."""
 
     utc: str = Field(description="when", pattern=UTC_PATTERN)
@@ -232,14 +239,14 @@ class ResumedRecord(Part):
     t_s: float | None = Field(None, description="when, seconds from created_utc")
 
 
-class NoteRecord(Part):
+class NoteRecord(RecordPart):
     """A remark that somebody added."""
 
     utc: str | None = Field(None, description="when", pattern=UTC_PATTERN)
     text: str = Field(description="the remark")
 
 
-class MessageRecord(Part):
+class MessageRecord(RecordPart):
     """A line of the engine, or of a tool's stderr when host is set."""
 
     t_s: float = Field(description="when, seconds from created_utc")
@@ -248,7 +255,7 @@ class MessageRecord(Part):
     text: str = Field(description="the line")
 
 
-class CommandRecord(Part):
+class CommandRecord(RecordPart):
     """A command as it was started on a host."""
 
     host: str = Field(description="host")
@@ -258,7 +265,7 @@ class CommandRecord(Part):
     remote_dir: str | None = Field(None, description="directory it ran in")
 
 
-class ArtefactRecord(Part):
+class ArtefactRecord(RecordPart):
     """A file kept beside run.json."""
 
     path: str = Field(description="path, relative to run.json")
@@ -267,7 +274,7 @@ class ArtefactRecord(Part):
     host: str | None = Field(None, description="host it came from")
 
 
-class JournalRecord(Part):
+class JournalRecord(RecordPart):
     """How much of the journal this record was derived from."""
 
     events: int = Field(description="events read")
@@ -276,7 +283,7 @@ class JournalRecord(Part):
     ended: bool = Field(description="whether the journal was closed properly")
 
 
-class ImportRecord(Part):
+class ImportRecord(RecordPart):
     """How kept output was read, so that it can be read the same way again."""
 
     tool: str | None = Field(None, description="the one load generator or format it was read as; null: whichever fits")
@@ -286,7 +293,7 @@ class ImportRecord(Part):
     dated: bool = Field(True, description="whether dates in file names are part of host names; false since 2026-11-24")
 
 
-class ProvenanceRecord(Part):
+class ProvenanceRecord(RecordPart):
     """Where the figures come from."""
 
     benchtui_version: str | None = Field(None, description="version that made the run")
@@ -300,7 +307,7 @@ class ProvenanceRecord(Part):
     )
 
 
-class RunRecord(Part):
+class RunRecord(RecordPart):
     """A run of benchtui: what ran, where, what came out, and what is doubtful about it."""
 
     schema_name: Literal["benchtui.run/1"] = Field("benchtui.run/1", alias="schema", description="name of this schema")

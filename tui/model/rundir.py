@@ -1,7 +1,8 @@
-"""The names in a run's directory, and of the directory itself. What is in the files is read by `results`."""
+"""File names in a run directory, and the umask that keeps them private."""
 
 from __future__ import annotations
 
+import os
 import re
 from datetime import UTC, datetime
 
@@ -41,3 +42,19 @@ def new_run_id(tag: str, now: datetime | None = None) -> str:
     slug = re.sub(r"[^a-z0-9]+", "-", tag.lower()).strip("-")[:SLUG_LENGTH].rstrip("-")
     stamp = f"{(now or datetime.now(UTC)).astimezone(UTC):%Y%m%dT%H%M%SZ}"
     return "-".join(part for part in (stamp, slug, secrets.token_hex(2)) if part)
+
+
+PRIVATE = 0o077
+_given: list[int] = []  # the umask that this process was started with
+
+
+def keep_private() -> None:
+    """Make every file of this process 0600 and every directory 0700 at most."""
+    before = os.umask(PRIVATE)
+    if not _given:
+        _given.append(before)
+
+
+def given() -> int:
+    """Return the umask of whoever started this process, for what it starts in turn; -1: as it is."""
+    return _given[0] if _given else -1

@@ -1,9 +1,4 @@
-"""A search for what a system sustains: what is asked for, what is offered, what it found. Pure data.
-
-A run that searches has as many steps as it may measure points. What a step offers is decided while the run goes on,
-from the points before it, and stands in the journal (`PointOffered`); the plan's own steps are the heaviest that may
-come, so that space, files and what may be destroyed are known beforehand.
-"""
+"""A search (what is asked, offered and found) and a counter-experiment. Pure data."""
 
 from __future__ import annotations
 
@@ -11,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from tui.model.percentile import MeanOrPercentile
+from tui.model.plain_data import MeanOrPercentile
 
 SearchKind = Literal["capacity", "curve", "scaling"]
 Objective = Literal["iops", "bandwidth"]
@@ -94,7 +89,7 @@ class Offer(Struct, frozen=True, omit_defaults=True):
     lead_s: float = 0.0
 
 
-class Measured(Struct, frozen=True, omit_defaults=True):
+class MeasuredLimit(Struct, frozen=True, omit_defaults=True):
     """What a limit's figure was at a point, with the interval that holds it with 95 % (order statistics, blocks).
 
     `share_error`: standard error of the share of I/Os behind a percentile (of a mean: of the mean), as a share of it;
@@ -113,7 +108,7 @@ class Measured(Struct, frozen=True, omit_defaults=True):
     over: float | None = None
 
 
-class Point(Struct, frozen=True, omit_defaults=True):
+class SearchPoint(Struct, frozen=True, omit_defaults=True):
     """A point that was measured, as the search sees it.
 
     `iops`, `bw_bytes_per_s`: achieved over all hosts and directions. `intended`: latency from the intended start of
@@ -126,7 +121,7 @@ class Point(Struct, frozen=True, omit_defaults=True):
     seconds: float
     iops: float
     bw_bytes_per_s: float
-    measured: tuple[Measured, ...] = ()
+    measured: tuple[MeasuredLimit, ...] = ()
     verdict: Verdict = "void"
     why: str = ""
     hosts: int = 0  # that measured to the end
@@ -136,3 +131,88 @@ class Point(Struct, frozen=True, omit_defaults=True):
     intended: dict[MeanOrPercentile, float] = field(default_factory=dict)
     intended_why: str = ""
     jobs: dict[str, float] = field(default_factory=dict)  # what each job achieved, I/Os a second, of several
+
+
+Change = Literal["twice-in-flight", "twice-workers", "half-workers", "half-block", "half-hosts", "no-rate"]
+Figure = Literal["iops", "bandwidth", "iops_per_host"]
+Outcome = Literal["agreed", "disagreed", "could-not-tell"]
+
+SAID: dict[Change, str] = {
+    "twice-in-flight": "twice as many I/Os in flight",
+    "twice-workers": "twice as many workers",
+    "half-workers": "half as many workers",
+    "half-block": "half the block size",
+    "half-hosts": "half of the hosts",
+    "no-rate": "no rate",
+}
+FIGURES: dict[Figure, str] = {"iops": "IOPS", "bandwidth": "bandwidth", "iops_per_host": "IOPS of each host"}
+OUTCOMES: dict[Outcome, str] = {"agreed": "agreed", "disagreed": "disagreed", "could-not-tell": "could not tell"}
+
+
+class Prediction(Struct, frozen=True, omit_defaults=True):
+    """What a changed load does when the limit is where it was said to be: a figure as a multiple of the unchanged one.
+
+    The experiment agrees from `least` to `most`, and disagrees below `below` or above `above`; between it cannot tell.
+    """
+
+    figure: Figure
+    least: float = 0.0
+    most: float | None = None
+    below: float = 0.0
+    above: float | None = None
+
+    @property
+    def text(self) -> str:
+        """What it says for people: ``1.3x the IOPS or more``."""
+        name = FIGURES[self.figure]
+        if self.most is None:
+            return f"{self.least:g}x the {name} or more"
+        if not self.least:
+            return f"{self.most:g}x the {name} at most"
+        return f"{self.least:g}x to {self.most:g}x the {name}"
+
+
+class LoadChange(Struct, frozen=True):
+    """One change of a load, and what it is predicted to do."""
+
+    change: Change
+    prediction: Prediction
+
+
+class ProofQuestion(Struct, frozen=True):
+    """What a counter-experiment is to confirm: the limiter of one step, and the experiments that can, best first."""
+
+    run_id: str
+    step: int
+    kind: str
+    limiter: str
+    experiments: tuple[LoadChange, ...]
+    before: dict[str, float]  # IOPS, bandwidth, ... of that step, by the name of a figure
+
+
+class Proof(Struct, frozen=True):
+    """What a run was made for: its first step is the load as it was, its second one the same load with the change."""
+
+    run_id: str  # of the run whose limiter it is
+    step: int  # of that run
+    kind: str
+    limiter: str
+    experiment: LoadChange
+    before: float | None = None  # the prediction's figure as that run had it
+
+
+class ProofResult(Struct, frozen=True, omit_defaults=True):
+    """What came of a counter-experiment, as the journal of the run it is about keeps it."""
+
+    run_id: str  # of the counter-experiment
+    step: int  # whose limiter it is
+    kind: str
+    change: Change
+    predicted: str
+    outcome: Outcome
+    text: str
+    figure: Figure = "iops"
+    unchanged: float | None = None
+    changed: float | None = None
+    ratio: float | None = None
+    spread: float | None = None  # of the ratio, to each side

@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from tui.model.step_record import MeanOrPercentileKey, Part, PercentileKey, Scalar
+from tui.model.step_record import MeanOrPercentileKey, PercentileKey, RecordPart, Scalar
 
 
-class IntervalRecord(Part):
+class ConfidenceInterval(RecordPart):
     """A figure with the interval that holds it with 95 %."""
 
     value: float | None = Field(None, description="the figure; null: not known")
@@ -17,7 +17,7 @@ class IntervalRecord(Part):
     high: float | None = Field(None, description="upper end; null: no bound known")
 
 
-class LimitRecord(Part):
+class LimitRecord(RecordPart):
     """What had to hold for a load to be sustained."""
 
     text: str = Field(description="as it was asked for")
@@ -27,16 +27,16 @@ class LimitRecord(Part):
     most: float | None = Field(None, description="ns, or a count of errors")
 
 
-class LimitFigureRecord(Part):
+class LimitFigureRecord(RecordPart):
     """What a limit's figure was at a point."""
 
     limit: str = Field(description="the limit, as it was asked for")
     direction: str = Field("", description="direction that it was held against")
-    figure: IntervalRecord = Field(description="ns of a latency, or a count of errors")
+    figure: ConfidenceInterval = Field(description="ns of a latency, or a count of errors")
     verdict: Literal["meets", "breaks", "unclear", "void"] = Field(description="whether the limit is kept")
 
 
-class SearchPointRecord(Part):
+class SearchPointRecord(RecordPart):
     """One point that was measured."""
 
     step: int = Field(description="index of the step")
@@ -64,13 +64,13 @@ class SearchPointRecord(Part):
     limiter: str = Field("", description="what limited it, in words")
 
 
-class AnswerRecord(Part):
+class AnswerRecord(RecordPart):
     """What the system sustains."""
 
     state: Literal["found", "never-met", "met-at-full-load", "unfinished"] = Field(
         description="never-met: no load keeps the limits; met-at-full-load: the generator reached its end first"
     )
-    capacity: IntervalRecord = Field(description="achieved rate that keeps all limits, in `unit`")
+    capacity: ConfidenceInterval = Field(description="achieved rate that keeps all limits, in `unit`")
     unit: Literal["iops", "bytes_per_s"] = Field(description="unit of capacity")
     knobs: dict[str, Scalar] = Field(default_factory=dict, description="where it was reached")
     step: int | None = Field(None, description="index of the step that is the evidence")
@@ -84,36 +84,36 @@ class AnswerRecord(Part):
     text: str = Field("", description="the answer in one line, for people")
 
 
-class KneeRecord(Part):
+class KneeRecord(RecordPart):
     """Where latency begins to grow faster than load."""
 
-    iops: IntervalRecord = Field(description="achieved rate")
+    iops: ConfidenceInterval = Field(description="achieved rate")
     latency_ns: float | None = Field(None, description="latency there, of `percentile`")
     percentile: str = Field("", description="what the curve is of: p99, write p99.9")
     remark: str = Field("", description="why there is none, or what it cannot say")
 
 
-class ScalingPointRecord(Part):
+class ScalingPointRecord(RecordPart):
     """Throughput with so many hosts."""
 
     hosts: int = Field(description="number of hosts")
-    iops: IntervalRecord = Field(description="achieved rate")
+    iops: ConfidenceInterval = Field(description="achieved rate")
     efficiency: float | None = Field(None, description="against linear growth from the fewest hosts; 1 is linear")
     extrapolated: bool = Field(False, description="of the model alone; nothing was measured")
 
 
-class ScalingRecord(Part):
+class ScalingRecord(RecordPart):
     """Throughput over hosts by the universal scalability law: X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1))."""
 
     points: list[ScalingPointRecord] = Field(default_factory=list, description="measured, then extrapolated")
-    rate: IntervalRecord | None = Field(None, description="lambda: I/Os per second of one host alone")
-    contention: IntervalRecord | None = Field(None, description="sigma")
-    coherence: IntervalRecord | None = Field(None, description="kappa")
-    best_hosts: IntervalRecord | None = Field(None, description="hosts at which the model has its maximum")
+    rate: ConfidenceInterval | None = Field(None, description="lambda: I/Os per second of one host alone")
+    contention: ConfidenceInterval | None = Field(None, description="sigma")
+    coherence: ConfidenceInterval | None = Field(None, description="kappa")
+    best_hosts: ConfidenceInterval | None = Field(None, description="hosts at which the model has its maximum")
     remark: str = Field("", description="what the model cannot say")
 
 
-class SearchRecord(Part):
+class SearchRecord(RecordPart):
     """A search and what it found."""
 
     kind: Literal["capacity", "curve", "scaling"] = Field(description="what was asked for")
@@ -123,7 +123,7 @@ class SearchRecord(Part):
     most_points: int = Field(description="measurements that were planned; of a capacity, allowed")
     within_s: float | None = Field(None, description="seconds that were allowed; null: no bound")
     spent_s: float = Field(0.0, description="seconds of load and pauses that were spent")
-    maximum_iops: IntervalRecord | None = Field(None, description="what it did at full load")
+    maximum_iops: ConfidenceInterval | None = Field(None, description="what it did at full load")
     job_shares: dict[str, float] = Field(
         default_factory=dict, description="which part of each offered rate a job has, where there are several"
     )

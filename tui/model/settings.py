@@ -12,7 +12,7 @@ from tui.model.paths import from_home
 from tui.model.problem import Problem, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from tui.model.yaml_text import Document
+    from tui.model.yaml_text import YamlDocument
 
 THEMES = ("dark", "light", "ansi")
 SYMBOLS = ("braille", "block", "ascii")
@@ -190,7 +190,7 @@ def parse_settings(text: str, file: str) -> Settings:
     return Settings(**found)
 
 
-def _refused(document: Document, key: Key, value: Any, why: str) -> Problem:
+def _refused(document: YamlDocument, key: Key, value: Any, why: str) -> Problem:
     from tui.model.quantities import shown
 
     meant = did_you_mean(str(value), key.allowed.split(", "))

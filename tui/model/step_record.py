@@ -1,4 +1,4 @@
-"""The steps of a run record: what one measurement on all hosts gave. Units and nulls as in ``tui/model/record.py``."""
+"""The steps of a run record: figures of one measurement on all hosts, and the conditions it ran under."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
-from tui.model.percentile import MEAN, MEAN_PATTERN, PATTERN, is_percentile
+from tui.model.plain_data import MEAN, MEAN_PATTERN, PATTERN, is_percentile
 
 Scalar = str | int | float | bool | None
 
@@ -34,13 +34,13 @@ MeanOrPercentileKey = Annotated[str, AfterValidator(_mean_or_percentile), _text_
 UTC_PATTERN = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$"
 
 
-class Part(BaseModel):
+class RecordPart(BaseModel):
     """Base of everything in a record: unknown keys are ignored."""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True, defer_build=True)
 
 
-class HistogramRecord(Part):
+class HistogramRecord(RecordPart):
     """A latency histogram in fio's own buckets; merging is adding counts of equal indices."""
 
     scheme: Literal["fio-plat/6x29"] = Field("fio-plat/6x29", description="fio's: 29 groups of 64 buckets")
@@ -61,7 +61,7 @@ class HistogramRecord(Part):
         return self
 
 
-class LatencyRecord(Part):
+class LatencyRecord(RecordPart):
     """One latency kind of one direction.
 
     Percentiles by fio's rule: the middle of the bucket that holds the rank, but never above the exact maximum.
@@ -93,7 +93,7 @@ class LatencyRecord(Part):
         return self.histogram
 
 
-class DirectionRecord(Part):
+class DirectionRecord(RecordPart):
     """One direction over one measurement."""
 
     ios: int = Field(description="I/Os completed")
@@ -113,14 +113,14 @@ class DirectionRecord(Part):
     )
 
 
-class IntervalRecord(Part):
+class TimeSpanRecord(RecordPart):
     """A span of run time."""
 
     start_s: float = Field(description="begin, seconds from created_utc")
     end_s: float = Field(description="end, seconds from created_utc")
 
 
-class WindowRecord(IntervalRecord):
+class WindowRecord(TimeSpanRecord):
     """The time in which all hosts of a step were measuring."""
 
     length_s: float = Field(description="length, seconds")
@@ -131,13 +131,13 @@ class AggregateRecord(DirectionRecord):
     """One direction over several hosts: counts added, histograms merged bucket by bucket."""
 
     hosts: list[str] = Field(description="hosts that this holds over")
-    interval: IntervalRecord | None = Field(None, description="common window, in which all these hosts were measuring")
+    interval: TimeSpanRecord | None = Field(None, description="common window, in which all these hosts were measuring")
     iops_window: float | None = Field(None, description="I/Os per second in the common window, from samples")
     bw_window_bytes_per_s: float | None = Field(None, description="bytes per second in the common window, from samples")
     window_difference: float | None = Field(None, description="iops_window / iops - 1; null: either is unknown")
 
 
-class ResultsRecord(Part):
+class ResultsRecord(RecordPart):
     """Results of a step. Directions: read, write, and mixed (both together) when both exist."""
 
     aggregate: dict[str, AggregateRecord] = Field(default_factory=dict, description="over all hosts, by direction")
@@ -150,7 +150,7 @@ class ResultsRecord(Part):
     )
 
 
-class SeriesColumns(Part):
+class SeriesColumns(RecordPart):
     """Values over time of one host, or of the cluster, in one direction. Null: nothing known of that second."""
 
     host: str | None = Field(None, description="host name; null: all hosts together")
@@ -167,7 +167,7 @@ class SeriesColumns(Part):
     )
 
 
-class SeriesRecord(Part):
+class SeriesRecord(RecordPart):
     """Measured load over time, in equal steps; ramp is left out."""
 
     step_s: float = Field(1.0, description="seconds a value stands for")
@@ -175,7 +175,7 @@ class SeriesRecord(Part):
     columns: list[SeriesColumns] = Field(default_factory=list, description="one a host and direction; cluster first")
 
 
-class PhaseRecord(Part):
+class PhaseRecord(RecordPart):
     """One phase of a step, or of the run when it stands before all steps."""
 
     name: str = Field(description="connect, preflight, layout, barrier, measure, collect, cleanup")
@@ -187,7 +187,7 @@ class PhaseRecord(Part):
     ok: bool | None = Field(None, description="whether the phase ended well; null: never seen to end")
 
 
-class TaskRecord(Part):
+class TaskRecord(RecordPart):
     """What one host did in one step, beside the figures."""
 
     randseed: int | None = Field(None, description="random seed of this host in this step")
@@ -202,7 +202,7 @@ class TaskRecord(Part):
     sys_cpu: float | None = Field(None, description="system CPU as the tool reports it, per cent")
 
 
-class HostTimingRecord(Part):
+class HostTimingRecord(RecordPart):
     """When one host measured. Ramp and start delay are not part of it."""
 
     start_s: float = Field(description="first measured I/O, seconds from created_utc")
@@ -215,7 +215,7 @@ class HostTimingRecord(Part):
     source: Literal["tool", "samples"] = Field(description="tool: it printed its start; samples: derived from counters")
 
 
-class TimingRecord(Part):
+class TimingRecord(RecordPart):
     """How well the hosts of a step measured at the same time. Uncertainties hold in both directions."""
 
     hosts: dict[str, HostTimingRecord] = Field(default_factory=dict, description="by host, those that did any I/O")
@@ -226,7 +226,7 @@ class TimingRecord(Part):
     window: WindowRecord | None = Field(None, description="when all these hosts measured; null: never all at once")
 
 
-class CoverageRecord(IntervalRecord):
+class CoverageRecord(TimeSpanRecord):
     """How many hosts of a step measured in a span of its time."""
 
     hosts: int = Field(description="hosts that measured")
@@ -234,7 +234,7 @@ class CoverageRecord(IntervalRecord):
     missing: list[str] = Field(default_factory=list, description="hosts that did not")
 
 
-class StepError(Part):
+class StepError(RecordPart):
     """Something that went wrong on one host in one step."""
 
     host: str = Field(description="host it was seen on")
@@ -244,7 +244,7 @@ class StepError(Part):
     fatal: bool = Field(True, description="whether the host's result is doubtful or lost by it")
 
 
-class CacheDropRecord(Part):
+class CacheDropRecord(RecordPart):
     """How a host dropped its page cache before a step."""
 
     host: str = Field(description="host")
@@ -253,7 +253,7 @@ class CacheDropRecord(Part):
     detail: str = Field("", description="what the system said")
 
 
-class OperationRecord(Part):
+class OperationRecord(RecordPart):
     """One operation of a metadata benchmark, operations per second over all ranks."""
 
     max: float | None = Field(None, description="as the tool printed it; its meaning depends on the tool's version")
@@ -267,7 +267,7 @@ class OperationRecord(Part):
     from_iterations: bool = Field(False, description="max to stddev are made of the iterations: there was no summary")
 
 
-class MetadataRecord(Part):
+class MetadataRecord(RecordPart):
     """What a metadata benchmark measured: file operations of many MPI ranks on all hosts together."""
 
     tool: str = Field(description="mdtest")
@@ -288,7 +288,7 @@ class MetadataRecord(Part):
     )
 
 
-class TelemetryColumn(Part):
+class TelemetryColumn(RecordPart):
     """One thing that was seen of a host every second. Names: docs/telemetry.md."""
 
     name: str = Field(description="family.field, or family.subject.field: cpu.busy, nic.eth0.rx")
@@ -303,7 +303,7 @@ class TelemetryColumn(Part):
     constant: float | None = Field(None, description="the value of all intervals, when values is null")
 
 
-class HostTelemetryRecord(Part):
+class HostTelemetryRecord(RecordPart):
     """What one host did while a step went on."""
 
     host: str = Field(description="host name")
@@ -346,7 +346,7 @@ class HostTelemetryRecord(Part):
         return self.t_s
 
 
-class ProofRecord(Part):
+class ProofRecord(RecordPart):
     """A counter-experiment about what limited a step: the load as it was, for a short time, then with one change."""
 
     run_id: str = Field(description="in a limiter: the counter-experiment; in proves: the run it is about")
@@ -367,7 +367,7 @@ class ProofRecord(Part):
     text: str = Field(description="all of it for people")
 
 
-class LimiterRecord(Part):
+class LimiterRecord(RecordPart):
     """What limited a step, as far as the run left evidence."""
 
     kind: Literal["rate", "client-cpu", "network", "client-device", "server-cpu", "concurrency", "storage"] = Field(
@@ -377,7 +377,7 @@ class LimiterRecord(Part):
     proof: ProofRecord | None = Field(None, description="what a counter-experiment said of it; null: none was made")
 
 
-class ProviderRecord(Part):
+class ProviderRecord(RecordPart):
     """What brought a load generator that is not benchtui's own."""
 
     entry_point: str = Field(description="module:Class of the group benchtui.workloads")
@@ -385,7 +385,7 @@ class ProviderRecord(Part):
     version: str = Field("", description="version of that package")
 
 
-class StepRecord(Part):
+class StepRecord(RecordPart):
     """One measurement on all hosts at once."""
 
     index: int = Field(description="position in the plan, from 0")
@@ -435,3 +435,49 @@ class StepRecord(Part):
     def cell_key(self) -> str:
         """The point that it measures, the same for its repetitions and its warm-up."""
         return self.cell or self.name
+
+
+class FillRecord(RecordPart):
+    """All files of a profile, written whole."""
+
+    step: int = Field(description="index of the step")
+    times: int = Field(description="how often each was written")
+    bytes: int | None = Field(None, description="written in all by plan; null: whole devices, of unknown size")
+    duration_s: float | None = Field(None, description="seconds it took; null: it did not come to its end")
+    whole: bool = Field(description="whether every host wrote all of its files")
+
+
+class RoundsRecord(RecordPart):
+    """The load of one point, put on in rounds until it was steady."""
+
+    cell: str = Field(description="the point, as in steps[].cell")
+    steps: list[int] = Field(default_factory=list, description="indices of the rounds that were made")
+    values: list[float | None] = Field(
+        default_factory=list, description="the point's headline figure over all hosts, by round; null: not measured"
+    )
+    most: int = Field(description="rounds that would have been made at most")
+    window: int = Field(description="so many rounds one after the other had to be steady")
+    range: float | None = Field(None, description="largest minus smallest of the last window, as a share of its mean")
+    slope: float | None = Field(None, description="excursion of the line through it, as a share of its mean")
+    range_limit: float = Field(description="range may be this at most")
+    slope_limit: float = Field(description="slope may be this at most")
+    attained: bool | None = Field(None, description="whether it was steady; null: neither that nor the last round")
+    text: str = Field("", description="for people")
+
+
+class PreconditionRecord(RecordPart):
+    """What was done for the state of the storage before anything was measured."""
+
+    left_out: bool = Field(False, description="whether the launch left out what the profile asks for")
+    fills: list[FillRecord] = Field(default_factory=list, description="what was filled")
+    rounds: list[RoundsRecord] = Field(default_factory=list, description="rounds, point by point")
+
+
+class AttestationRecord(RecordPart):
+    """A condition that only a person knows."""
+
+    id: str = Field(description="its name in the profile")
+    question: str = Field(description="what was asked")
+    answer: Literal["yes", "no", "unknown"] = Field(description="the answer; unknown: none was given")
+    by: str | None = Field(None, description="user and machine that it was given on")
+    utc: str | None = Field(None, description="when the run was launched with it")

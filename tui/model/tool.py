@@ -1,7 +1,4 @@
-"""Load generators by name: which are installed, and what the loading of profiles asks of one.
-
-A load generator is an entry point of the group `benchtui.workloads`: a class that implements `tui.workloads.base`.
-"""
+"""Load generators by name: find them by entry point, and what loading a profile asks of one."""
 
 from __future__ import annotations
 
@@ -9,17 +6,51 @@ import functools
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tui.model.entry_points import installed_in, is_foreign, load_from
-from tui.model.problem import Problem
+from tui.model.problem import Problem, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from pydantic import BaseModel
 
+    from tui.model.plan import Provider
     from tui.model.profile import Profile
-    from tui.model.provider import Provider
-    from tui.model.yaml_text import Document, KeyPath
+    from tui.model.yaml_text import KeyPath, YamlDocument
+
+
+@functools.cache
+def installed_in(group: str) -> dict[str, EntryPoint]:
+    """Return the entry points of a group by name, in their order; nothing of them is imported."""
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in sorted(entry_points(group=group), key=lambda point: point.name)}
+
+
+def is_foreign(point: EntryPoint) -> bool:
+    """Tell whether another package brought an entry point."""
+    return not point.value.startswith("tui.")
+
+
+def load_from(group: str, name: str, kind: str, unknown: tuple[str, str], *, made: bool = False) -> Any:
+    """Return what stands under a name of a group; `kind` is what it is, `unknown` what is said before the
+    nearest name and before the names there are, when there is none. `made`: it is a class, and one of it is wanted.
+
+    Raises UsageError when there is none of this name, or it cannot be imported.
+    """
+    points = installed_in(group)
+    point = points.get(name)
+    if point is None:
+        known = ", ".join(points) or "none is installed: install benchtui again"
+        raise UsageError(f"{unknown[0]}{did_you_mean(name, points)}; {unknown[1]}: {known}")
+    try:
+        found = point.load()
+        return found() if made else found
+    except (Exception, SystemExit) as error:  # a package of somebody else's
+        from tui.model.plan import provider_of  # msgspec is for those who need it
+
+        whence = provider_of(point).text()
+        raise UsageError(f"the {kind} '{name}' ({whence}) cannot be loaded: {error!r}") from error
+
 
 GROUP = "benchtui.workloads"
 SUITE = "suite"  # what stands for `tool` in a profile that runs others
@@ -33,11 +64,11 @@ class InProfile(Protocol):
     def body(self) -> type[BaseModel]:
         """Return the model of this part; scalars in it may name parameters: '{size}'."""
 
-    def name_problems(self, document: Document) -> Iterable[Problem]:
+    def name_problems(self, document: YamlDocument) -> Iterable[Problem]:
         """Yield what is wrong with names in this part, on the bare data: it need not fit the model."""
         return ()
 
-    def problems(self, profile: Profile, document: Document, texts: Mapping[str, str]) -> Iterable[Problem]:
+    def problems(self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]) -> Iterable[Problem]:
         """Yield what is wrong beyond the model. `texts`: values of placeholders, parameters by their defaults.
 
         A parameter whose default is wrong is not in `texts`; placeholders themselves are checked already.
@@ -68,7 +99,7 @@ def foreign() -> list[str]:
 
 def provider(name: str) -> Provider:
     """Return what brought an installed load generator."""
-    from tui.model.provider import provider_of
+    from tui.model.plan import provider_of
 
     return provider_of(installed()[name])
 

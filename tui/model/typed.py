@@ -1,8 +1,7 @@
 """Check values against type hints, deeply: what another package returns is used as if it had these types.
 
 A `Rule` looks at a value and returns what is wrong with it, with its place: "dirs['write'].lat: found dict, allowed is
-Buckets". Rules are made once a hint and cached; a sample with full histograms costs some tens of microseconds.
-"""
+Buckets". Rules are made once a hint and cached; a sample with full histograms costs some tens of microseconds."""
 
 from __future__ import annotations
 

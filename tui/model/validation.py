@@ -11,15 +11,15 @@ from pydantic_core import ErrorDetails
 
 from tui.model.problem import Problem, did_you_mean
 from tui.model.quantities import shown
-from tui.model.yaml_text import Document, KeyPath
+from tui.model.yaml_text import KeyPath, YamlDocument
 
 
-def problems_of(error: ValidationError, document: Document, model: type[BaseModel]) -> list[Problem]:
+def problems_of(error: ValidationError, document: YamlDocument, model: type[BaseModel]) -> list[Problem]:
     """Return one problem for each place that is wrong."""
     return told_of(error.errors(include_url=False), document, model)
 
 
-def told_of(every: Iterable[ErrorDetails], document: Document, model: type[BaseModel]) -> list[Problem]:
+def told_of(every: Iterable[ErrorDetails], document: YamlDocument, model: type[BaseModel]) -> list[Problem]:
     """Return one problem for each place that these errors name."""
     details: dict[KeyPath, list[ErrorDetails]] = {}
     for detail in every:
@@ -39,7 +39,7 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
     return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0))
 
 
-def real_path(detail: ErrorDetails, document: Document) -> KeyPath:
+def real_path(detail: ErrorDetails, document: YamlDocument) -> KeyPath:
     """Return the part of an error's location that is in the file: it also names union members and validators."""
     path: KeyPath = ()
     for part in detail["loc"]:
@@ -48,7 +48,7 @@ def real_path(detail: ErrorDetails, document: Document) -> KeyPath:
     return (*path, detail["loc"][-1]) if detail["type"] == "missing" else path
 
 
-def one_problem(details: list[ErrorDetails], path: KeyPath, document: Document, model: type[BaseModel]) -> Problem:
+def one_problem(details: list[ErrorDetails], path: KeyPath, document: YamlDocument, model: type[BaseModel]) -> Problem:
     """Return the problem of one place; the members of a union each have their say."""
     detail = details[0]
     name = str(path[-1]) if path else ""

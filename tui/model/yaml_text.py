@@ -2,8 +2,7 @@
 
 libyaml parses the text into a node graph, which is turned into plain data here by the rules of YAML 1.2 (yes and no
 are words, 010 is ten): tags never construct Python objects, aliases and nesting are bounded, two equal keys are an
-error.
-"""
+error."""
 
 from __future__ import annotations
 
@@ -43,7 +42,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class YamlDocument:
     """The plain data of one file (a mapping) and where everything stands. Lines and columns count from 1."""
 
     data: dict[str, Any]
@@ -68,7 +67,7 @@ class Document:
         return Problem(told, self.file, line, column, code=code)
 
 
-def load(text: str, file: str) -> Document:
+def load(text: str, file: str) -> YamlDocument:
     """Return the data of a YAML text whose root is a mapping. Raises UsageError that points at what is wrong."""
     if len(text) > MAX_CHARACTERS:
         message = f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are allowed"
@@ -152,10 +151,10 @@ class _Builder:
         self.mapping_node, self.scalar_node = MappingNode, ScalarNode  # an import for each node takes its time
         self.file = file
         self.nodes = 0
-        self.found = Document({}, file, {}, {}, {})
+        self.found = YamlDocument({}, file, {}, {}, {})
         self.problems: list[Problem] = []
 
-    def document(self, root: Node | None) -> Document:
+    def document(self, root: Node | None) -> YamlDocument:
         if root is None:
             raise UsageError(Problem("the file is empty; a mapping of keys to values is expected", self.file, 1, 1))
         if not isinstance(root, self.mapping_node):

@@ -16,12 +16,14 @@ from msgspec import Struct
 from tui.model.hostfacts import Fact
 from tui.model.plan import FILE_NUMBER
 from tui.remote.answers import (
+    AgentAnswer,
     AgentError,
-    Answer,
     CacheDrop,
+    DirFacts,
     Expired,
     FileExtents,
     FileInfo,
+    HostProbe,
     MarkedProcess,
     TaskDir,
     TaskStatus,
@@ -29,18 +31,16 @@ from tui.remote.answers import (
     parse_expired,
     parse_extents,
     parse_files,
+    parse_probe,
     parse_processes,
     parse_status,
     parse_tasks,
     quoted,
 )
-from tui.remote.clock import ClockOffset, measure_clock
-from tui.remote.devices import DeviceFacts, parse_devices, parse_peek, parse_room, with_peek
+from tui.remote.devices import DeviceFacts, parse_devices, parse_peek, parse_room, windows, with_peek
 from tui.remote.facts import host_facts, with_unknown
-from tui.remote.probe import DirFacts, HostProbe, parse_probe
 from tui.remote.scripts import Script, supervisor_script
-from tui.remote.signatures import windows
-from tui.remote.stream import AgentStream, Piece
+from tui.remote.stream import AgentStream, ClockOffset, Piece, measure_clock
 from tui.remote.transport import HostError, Transport, slow_shell
 
 __all__ = [
@@ -287,7 +287,7 @@ class Agent:
 
     async def call(
         self, command: str, *words: str, timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None
-    ) -> Answer:
+    ) -> AgentAnswer:
         """Call a function of the agent, tui/remote/sh/. Raises HostError."""
         script = self._script(command, *words, environ=environ)
         return parse_answer(await self.transport.call(script, timeout_s), script.token, self.host)

@@ -22,7 +22,7 @@ from tui.remote.vault import Asker, Vault
 if TYPE_CHECKING:
     from tui.remote.hostkeys import Presented
     from tui.remote.keys import LockedKey
-    from tui.remote.login import Attempt, Entered
+    from tui.remote.login import Entered, LoginAttempt
     from tui.remote.proxy import ProxyCommand, Tunnel
     from tui.remote.ssh import SshTransport
     from tui.remote.ssh_library import asyncssh
@@ -216,7 +216,7 @@ class Connections:
 
         tunnel = through or await self.tunnel(target, above)
 
-        async def knock(attempt: Attempt) -> asyncssh.SSHClientConnection:
+        async def knock(attempt: LoginAttempt) -> asyncssh.SSHClientConnection:
             return await self._patiently(target, lambda: self._handshake(target, tunnel, attempt))
 
         entered = await LogIn(target, self.vault, self.keyring, shared=shared).through(knock)
@@ -276,7 +276,7 @@ class Connections:
             return opened
 
     async def _handshake(
-        self, target: Resolved, tunnel: asyncssh.SSHClientConnection | None, attempt: Attempt
+        self, target: Resolved, tunnel: asyncssh.SSHClientConnection | None, attempt: LoginAttempt
     ) -> asyncssh.SSHClientConnection:
         """Open a connection; where a host certificate is refused, by the plain key that is on file, as ssh does."""
         from tui.remote.hostkeys import CertificateRefusedError
@@ -290,7 +290,7 @@ class Connections:
             return await self._handshake_over(replace(target, algorithms=algorithms), tunnel, attempt)
 
     async def _handshake_over(
-        self, target: Resolved, tunnel: asyncssh.SSHClientConnection | None, attempt: Attempt
+        self, target: Resolved, tunnel: asyncssh.SSHClientConnection | None, attempt: LoginAttempt
     ) -> asyncssh.SSHClientConnection:
         from tui.remote.proxy import ProxyCommand, way_to
 
@@ -301,7 +301,7 @@ class Connections:
         return connection
 
     async def _shake_hands(
-        self, target: Resolved, tunnel: asyncssh.SSHClientConnection | None, way: Tunnel | None, attempt: Attempt
+        self, target: Resolved, tunnel: asyncssh.SSHClientConnection | None, way: Tunnel | None, attempt: LoginAttempt
     ) -> asyncssh.SSHClientConnection:
         from tui.remote import hostkeys
         from tui.remote.ssh_library import asyncssh

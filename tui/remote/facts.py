@@ -10,11 +10,9 @@ from typing import Any
 
 import msgspec
 
-from tui.model.hostfacts import HOST_FACTS, Fact
-from tui.model.hosttables import TABLES
+from tui.model.hostfacts import HOST_FACTS, TABLES, Fact
 from tui.model.plain import printable
-from tui.remote.answers import Answer
-from tui.remote.probe import DirFacts, HostProbe, as_int
+from tui.remote.answers import AgentAnswer, DirFacts, HostProbe, as_int
 
 Words = dict[str, str]
 
@@ -65,7 +63,7 @@ VIRTUAL = (
 SOME_KIND = "vm-other"  # as systemd-detect-virt has it
 
 
-def host_facts(probe: HostProbe, answer: Answer, commands: Sequence[str]) -> dict[str, Fact]:
+def host_facts(probe: HostProbe, answer: AgentAnswer, commands: Sequence[str]) -> dict[str, Fact]:
     """Return everything known of a host: what the probe found, and what `bt_facts` answered about these commands."""
     facts = {**probe.facts(), **parse_facts(answer, commands)}
     if isinstance(listed := facts.get("mounts"), list):
@@ -93,9 +91,9 @@ def with_unknown(facts: Mapping[str, Fact], why: str = "") -> dict[str, Fact]:
     return {**facts, "unknown": list(unknown.values())} if unknown else facts
 
 
-def parse_facts(answer: Answer, commands: Sequence[str] = ()) -> dict[str, Fact]:
+def parse_facts(answer: AgentAnswer, commands: Sequence[str] = ()) -> dict[str, Fact]:
     """Return the facts of an answer. Whatever a host says, it is of the registry's kinds; what is unknown is absent."""
-    lines = Lines(answer)
+    lines = FactLines(answer)
     facts: dict[str, Fact] = {name: read(lines) for name, read in READERS.items()}
     facts |= {name: table(lines, name) for name in TABLES if name in ROW_READERS}
     for index, command in enumerate(commands):
@@ -106,10 +104,10 @@ def parse_facts(answer: Answer, commands: Sequence[str] = ()) -> dict[str, Fact]
     return {name: value for name, value in facts.items() if value not in (None, "", [], {})}
 
 
-class Lines:
+class FactLines:
     """The lines of an answer by their key, as printable text."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: AgentAnswer) -> None:
         self._lines: dict[str, list[str]] = {}
         for line in answer.lines:
             key, equals, value = line.partition("=")
@@ -145,7 +143,7 @@ def chosen(text: str) -> str:
     return match[1] if match else text
 
 
-def virtualization(lines: Lines) -> str:
+def virtualization(lines: FactLines) -> str:
     """Return none, or the kind of virtual machine; empty when nothing tells."""
     flag, kind = lines.one("cpu_hypervisor"), lines.one("hypervisor")
     if flag == "0" and not kind:
@@ -155,7 +153,7 @@ def virtualization(lines: Lines) -> str:
     return kind or found or (SOME_KIND if flag == "1" else "")
 
 
-def container(lines: Lines) -> str:
+def container(lines: FactLines) -> str:
     """Return the kind of container, empty when it is none that is known."""
     words = lines.one("container").split()
     if not words:
@@ -163,18 +161,18 @@ def container(lines: Lines) -> str:
     return words[1] if len(words) > 1 else {".dockerenv": "docker", ".containerenv": "podman"}.get(words[0], words[0])
 
 
-def boot_options(lines: Lines) -> list[str]:
+def boot_options(lines: FactLines) -> list[str]:
     """Return the words of the kernel's command line that speed hangs on; others may hold names and secrets."""
     return sorted(word for word in lines.one("boot_line").split() if BOOT_OPTIONS.fullmatch(word))
 
 
-def vulnerabilities(lines: Lines, *, mitigated: bool) -> list[str]:
+def vulnerabilities(lines: FactLines, *, mitigated: bool) -> list[str]:
     """Return the CPU's vulnerabilities against which the kernel does something, or nothing."""
     pairs = (line.partition(" ") for line in lines.all("vulnerability"))
     return sorted({name for name, _, state in pairs if state.startswith("Mitigation") == mitigated})
 
 
-def turbo(lines: Lines) -> str:
+def turbo(lines: FactLines) -> str:
     """Return on, off, or nothing."""
     off, boost = lines.one("no_turbo"), lines.one("boost")
     return {"0": "on", "1": "off"}.get(off) or {"1": "on", "0": "off"}.get(boost, "")
@@ -192,62 +190,62 @@ def cpu_list(text: str) -> int | None:
     return total
 
 
-def cgroup_cpus(lines: Lines) -> float | None:
+def cgroup_cpus(lines: FactLines) -> float | None:
     """Return how many CPUs' time our control group may use; None: no limit."""
     quotas = [match for line in lines.all("cgroup_cpu") if (match := QUOTA.fullmatch(line))]
     return min((round(int(each[1]) / int(each[2]), 3) for each in quotas), default=None)
 
 
-def cgroup_memory(lines: Lines) -> int | None:
+def cgroup_memory(lines: FactLines) -> int | None:
     """Return how many bytes our control group may use; None: no limit."""
     sizes = [size for line in lines.all("cgroup_memory") if (size := as_int(line)) is not None]
     return min((size for size in sizes if size < NO_LIMIT), default=None)
 
 
-def cpus_usable(lines: Lines) -> float | None:
+def cpus_usable(lines: FactLines) -> float | None:
     """Return how many CPUs we can keep busy."""
     allowed = cpu_list(lines.one("cpus_allowed"))
     limits = [limit for limit in (allowed, cgroup_cpus(lines)) if limit is not None]
     return min(limits) if allowed is not None else None
 
 
-def limit(name: str, place: int) -> Callable[[Lines], int | None]:
+def limit(name: str, place: int) -> Callable[[FactLines], int | None]:
     """Return what reads a limit of ``soft hard unit``; None when there is no limit."""
 
-    def read(lines: Lines) -> int | None:
+    def read(lines: FactLines) -> int | None:
         words = lines.one(name).split()
         return as_int(words[place]) if len(words) > place else None
 
     return read
 
 
-def sysctls(lines: Lines) -> dict[str, str]:
+def sysctls(lines: FactLines) -> dict[str, str]:
     """Return kernel settings by their dotted names."""
     pairs = (line.partition(" ") for line in lines.all("sysctl"))
     return {name.replace("/", "."): " ".join(value.split()) for name, _, value in pairs if value}
 
 
-def text(name: str) -> Callable[[Lines], str]:
+def text(name: str) -> Callable[[FactLines], str]:
     """Return what reads a line as it is."""
     return lambda lines: lines.one(name)
 
 
-def count(name: str, unit: int = 1) -> Callable[[Lines], int | None]:
+def count(name: str, unit: int = 1) -> Callable[[FactLines], int | None]:
     """Return what reads a whole number, in units of so many."""
 
-    def read(lines: Lines) -> int | None:
+    def read(lines: FactLines) -> int | None:
         number = as_int(lines.one(name))
         return None if number is None else number * unit
 
     return read
 
 
-def known_count(name: str) -> Callable[[Lines], int | None]:
+def known_count(name: str) -> Callable[[FactLines], int | None]:
     """Return what reads a number of things of which there is one at least."""
     return lambda lines: count(name)(lines) or None
 
 
-READERS: dict[str, Callable[[Lines], Fact]] = {
+READERS: dict[str, Callable[[FactLines], Fact]] = {
     "machine": lambda lines: f"{lines.one('dmi_vendor')} {lines.one('dmi_product')}".strip(),
     "virtualization": virtualization,
     "container": container,
@@ -284,7 +282,7 @@ READERS: dict[str, Callable[[Lines], Fact]] = {
 # -- tables
 
 
-def table(lines: Lines, name: str) -> list[dict[str, Any]]:
+def table(lines: FactLines, name: str) -> list[dict[str, Any]]:
     """Return the rows of a table, of the shape that hosttables.py declares; rows without a name are left out."""
     kind, found = TABLES[name], []
     for words in ROW_READERS[name](lines):
@@ -325,7 +323,7 @@ def first_word(words: Words, *names: str) -> Words:
     return {name: value.split()[0] if name in names else value for name, value in words.items()}
 
 
-def numa(lines: Lines) -> Iterable[Words]:
+def numa(lines: FactLines) -> Iterable[Words]:
     """Yield the NUMA nodes, from lines of CPUs and lines of memory."""
     nodes: dict[str, Words] = {}
     for line in lines.all("node"):
@@ -338,7 +336,7 @@ def numa(lines: Lines) -> Iterable[Words]:
     return sorted(nodes.values(), key=lambda node: (len(node["node"]), node["node"]))
 
 
-def nics(lines: Lines) -> Iterable[Words]:
+def nics(lines: FactLines) -> Iterable[Words]:
     """Yield network links."""
     for words in lines.rows("nics"):
         row = first_word(words, "bond_mode", "bond_hash")
@@ -347,7 +345,7 @@ def nics(lines: Lines) -> Iterable[Words]:
         yield row if row.get("duplex") != "unknown" else {**row, "duplex": ""}
 
 
-def rdma(lines: Lines) -> Iterable[Words]:
+def rdma(lines: FactLines) -> Iterable[Words]:
     """Yield RDMA links: ``4: ACTIVE``, ``100 Gb/sec (4X EDR)``."""
     for words in lines.rows("rdma"):
         rate = RATE.match(words.get("rate", ""))
@@ -355,7 +353,7 @@ def rdma(lines: Lines) -> Iterable[Words]:
         yield {**words, "state": state, **({"rate_gbit": rate[1]} if rate else {})}
 
 
-def mounts(lines: Lines) -> Iterable[Words]:
+def mounts(lines: FactLines) -> Iterable[Words]:
     """Yield the mounts of targets."""
     for words in lines.rows("mounts"):
         options = list(dict.fromkeys(words.get("options", "").split(",")))
@@ -370,7 +368,7 @@ def unescaped(text: str) -> str:
     return clean(OCTAL.sub(lambda match: chr(int(match[1], 8)), text))
 
 
-def routes(lines: Lines) -> Iterable[Words]:
+def routes(lines: FactLines) -> Iterable[Words]:
     """Yield the routes to storage servers, from the words of ``ip -o route get``."""
     for words in lines.rows("routes"):
         said = words.get("line", "").split()
@@ -381,7 +379,7 @@ def routes(lines: Lines) -> Iterable[Words]:
 ROUTE_WORDS = (("nic", "dev"), ("source", "src"), ("via", "via"))
 
 
-def devices(lines: Lines) -> Iterable[Words]:
+def devices(lines: FactLines) -> Iterable[Words]:
     """Yield block devices; one that is like an earlier one says so instead of saying it all again."""
     seen: dict[str, Words] = {}
     for words in lines.rows("devices"):
@@ -392,7 +390,7 @@ def devices(lines: Lines) -> Iterable[Words]:
         yield {**row, "scheduler": chosen(row.get("scheduler", ""))}
 
 
-ROW_READERS: dict[str, Callable[[Lines], Iterable[Words]]] = {
+ROW_READERS: dict[str, Callable[[FactLines], Iterable[Words]]] = {
     "numa": numa,
     "cstates": lambda lines: lines.rows("cstates"),
     "nics": nics,

@@ -1,8 +1,7 @@
 """How many handshakes are under way at one server: more while it greets, half as many once it hangs up.
 
 sshd drops connections while too many are not logged in yet (MaxStartups, by default from the 11th on). Its limit is not
-known and shared with other people, so it is felt for: additive increase, multiplicative decrease, as TCP does.
-"""
+known and shared with other people, so it is felt for: additive increase, multiplicative decrease, as TCP does."""
 
 from __future__ import annotations
 

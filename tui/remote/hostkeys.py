@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from tui.remote.listener import Listener
 from tui.remote.proxy import ProxyCommand, Tunnel, way_to
-from tui.remote.ssh_library import asyncssh
+from tui.remote.ssh_library import Listener, asyncssh
 from tui.remote.transport import HUNG_UP, BusyError, HostError
 
 if TYPE_CHECKING:

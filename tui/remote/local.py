@@ -10,7 +10,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
-from tui.model import umask
+from tui.model import rundir
 from tui.model.address import HostAddress
 from tui.remote.scripts import Script
 from tui.remote.transport import READ_BYTES, Channel, Completed, HostError, read_all, read_stderr, talk_alone
@@ -146,7 +146,7 @@ class LocalTransport:
                 start_new_session=True,
                 cwd="/",
                 env=self.environ,
-                umask=umask.given(),  # the load makes its files as if it had been started by hand
+                umask=rundir.given(),  # the load makes its files as if it had been started by hand
             )
         except OSError as error:
             message = f"{self.shell[0]} cannot be started: {error}"

@@ -1,8 +1,7 @@
 """Logging in to one server, round after round: with what is known first, then with what a person adds.
 
 No handshake waits for a person, with one exception: prompts that only the server knows (keyboard-interactive) are
-answered while it waits. A round that lacks something ends; it is asked for, and the next round has it.
-"""
+answered while it waits. A round that lacks something ends; it is asked for, and the next round has it."""
 
 from __future__ import annotations
 
@@ -16,8 +15,7 @@ from msgspec import Struct
 
 from tui.model.plain import printable
 from tui.remote.keys import encrypted
-from tui.remote.listener import Listener
-from tui.remote.ssh_library import asyncssh
+from tui.remote.ssh_library import Listener, asyncssh
 from tui.remote.transport import DeniedError, HostError
 from tui.remote.vault import CANCELLED, NOBODY, TRIES, Question, Vault
 
@@ -41,7 +39,7 @@ class Entered(Struct, frozen=True):
     one_time: tuple[str, ...]
 
 
-class Attempt(Listener):
+class LoginAttempt(Listener):
     """One handshake: it answers with what is known, and notes what else the server would take."""
 
     def __init__(self, log_in: LogIn, *, interview: bool) -> None:
@@ -170,12 +168,12 @@ class LogIn:
         if self.pilot or not self.password.lock.locked():
             self.password.value = answer
 
-    async def through(self, handshake: Callable[[Attempt], Awaitable[Connection]]) -> Entered:
+    async def through(self, handshake: Callable[[LoginAttempt], Awaitable[Connection]]) -> Entered:
         """Log in. Raises HostError."""
         interview = False
         try:
             for _ in range(ROUNDS):
-                attempt = Attempt(self, interview=interview)
+                attempt = LoginAttempt(self, interview=interview)
                 try:
                     connection = await self._knock(handshake, attempt)
                 except DeniedError as denied:
@@ -186,13 +184,15 @@ class LogIn:
         finally:
             self._let_others_try()
 
-    async def _knock(self, handshake: Callable[[Attempt], Awaitable[Connection]], attempt: Attempt) -> Connection:
+    async def _knock(
+        self, handshake: Callable[[LoginAttempt], Awaitable[Connection]], attempt: LoginAttempt
+    ) -> Connection:
         if not attempt.interview:
             return await handshake(attempt)
         async with self.vault.turn:
             return await handshake(attempt)
 
-    def _entered(self, connection: Connection, attempt: Attempt) -> Entered:
+    def _entered(self, connection: Connection, attempt: LoginAttempt) -> Entered:
         if attempt.offered and self.password.value is not None:
             self.password.confirmed = True
         by_agent = any(key.signed for key in attempt.agent_keys)
@@ -203,7 +203,7 @@ class LogIn:
             self.pilot = False
             self.password.lock.release()
 
-    async def _prepare(self, attempt: Attempt, denied: DeniedError) -> bool:
+    async def _prepare(self, attempt: LoginAttempt, denied: DeniedError) -> bool:
         """Get what the last round lacked; True when the next one is an interview. Raises HostError."""
         if attempt.cancelled:
             raise self._failed(CANCELLED)
@@ -222,7 +222,7 @@ class LogIn:
             raise HostError("key-encrypted", self.target.name, refused) if refused else denied
         return bool(attempt.wants_answers)
 
-    async def _open_keys(self, attempt: Attempt) -> str | None:
+    async def _open_keys(self, attempt: LoginAttempt) -> str | None:
         """Ask for the passphrase of a key that would be of use; None once one is open, else why none is."""
         paths = [key.path for key in attempt.locked if key.accepted]
         if not (paths or attempt.wants_password or attempt.wants_answers):
@@ -249,7 +249,7 @@ class LogIn:
         if self.password.value is None and await self.vault.ask_password(self.password) is None:
             raise self._failed(CANCELLED)
 
-    async def _take_refusal(self, attempt: Attempt) -> bool:
+    async def _take_refusal(self, attempt: LoginAttempt) -> bool:
         if not self.pilot:  # others have taken it: this host has one of its own
             note = f"{self.place} refused the one that others take"
             if not self.vault.can_ask:
@@ -264,7 +264,7 @@ class LogIn:
     def _failed(self, why: str, code: str = "auth-failed") -> HostError:
         return HostError(code, self.target.name, f"permission denied for {self.place}: {why}")
 
-    def _nobody(self, attempt: Attempt, denied: DeniedError) -> HostError:
+    def _nobody(self, attempt: LoginAttempt, denied: DeniedError) -> HostError:
         """Return what the server wants when there is nobody to ask."""
         locked = next((key.path for key in attempt.locked if key.accepted), None)
         if attempt.wants_answers:

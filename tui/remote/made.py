@@ -9,10 +9,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tui.model.made import Identities, Place
-from tui.model.plan import FILE_NUMBER
+from tui.model.plan import FILE_NUMBER, DirectoryIdentity, Identities
 from tui.remote.agent import PATHS_AT_ONCE, Agent, batches, with_parents
-from tui.remote.answers import AgentError, Answer
+from tui.remote.answers import AgentAnswer, AgentError
 
 How = Literal["look", "remove"]
 TreeHow = Literal["look", "empty", "remove", "share"]
@@ -50,13 +49,13 @@ async def make_directories(agent: Agent, paths: Sequence[str]) -> list[str]:
     return created
 
 
-async def places(agent: Agent, directories: Sequence[str]) -> dict[str, Place]:
+async def places(agent: Agent, directories: Sequence[str]) -> dict[str, DirectoryIdentity]:
     """Return what these directories are, without those that are not there. Raises HostError."""
-    found: dict[str, Place] = {}
+    found: dict[str, DirectoryIdentity] = {}
     for _, part in batches(directories):
         for index, words in _words(await agent.call("places", *part)).items():
             real, _, mark = words.partition(" ")
-            found[part[index]] = Place(_path(real), mark)
+            found[part[index]] = DirectoryIdentity(_path(real), mark)
     return found
 
 
@@ -79,11 +78,11 @@ async def identify(agent: Agent, paths: Sequence[str], counts: Mapping[str, int]
     return found
 
 
-def _take(found: Identities, directory: str, paths: Sequence[str], answer: Answer) -> None:
+def _take(found: Identities, directory: str, paths: Sequence[str], answer: AgentAnswer) -> None:
     real = _path(answer.values.get("real", ""))
     if not real:
         return
-    found.directories[directory] = Place(real, answer.values.get("place", ""))
+    found.directories[directory] = DirectoryIdentity(real, answer.values.get("place", ""))
     for line in answer.all("at"):
         index, _, identity = line.partition(" ")
         if index.isdigit() and int(index) < len(paths) and identity != "-":
@@ -162,7 +161,7 @@ def expected_of(item: Item, known: Identities) -> str:
     return f"{'-' if item.size is None else item.size} {known.files[item.path]}"
 
 
-def words_of(directory: str, place: Place) -> tuple[str, str, str]:
+def words_of(directory: str, place: DirectoryIdentity) -> tuple[str, str, str]:
     """Return the words of `bt_stand_in`."""
     return directory, f"{place.real}\n".encode(errors="surrogateescape").hex(), place.mark
 
@@ -172,6 +171,6 @@ def word(name: str) -> str:
     return f"./{name}"
 
 
-def _words(answer: Answer) -> dict[int, str]:
+def _words(answer: AgentAnswer) -> dict[int, str]:
     found = (line.partition(" ") for line in answer.all("at"))
     return {int(index): words for index, _, words in found if index.isdigit()}

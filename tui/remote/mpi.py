@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from tui.model.hostfacts import boot_of
 from tui.remote.agent import Agent
-from tui.remote.answers import Answer
+from tui.remote.answers import AgentAnswer
 
 Family = Literal["mpich", "openmpi", "intel"]
 TIMEOUT_S = 60.0
@@ -106,7 +106,7 @@ async def make_scratch(agent: Agent) -> str:
     return (await call(agent, "scratch", agent.run_id, agent.mark)).values.get("scratch", "")
 
 
-async def call(agent: Agent, command: str, *words: str, timeout_s: float = TIMEOUT_S) -> Answer:
+async def call(agent: Agent, command: str, *words: str, timeout_s: float = TIMEOUT_S) -> AgentAnswer:
     """Call a function of mpi.sh. Raises HostError."""
     return await agent.call(f"mpi_{command}", *words, timeout_s=timeout_s)
 

@@ -1,8 +1,7 @@
 """The texts that are sent to a /bin/sh on a host: parts of the agent, tui/remote/sh/, and one call of a function.
 
 Which parts a call needs is read off the parts themselves: the one that has the function, and those whose functions it
-names.
-"""
+names."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Files of an SSH configuration, limited as a whole: how many, how large together, and how far an Include may look.
 
-Light, because a shell that completes a line reads the names in them.
-"""
+Light, because a shell that completes a line reads the names in them."""
 
 from __future__ import annotations
 

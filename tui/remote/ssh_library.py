@@ -1,8 +1,4 @@
-"""asyncssh as it is loaded here: without X.509 certificates, and without programs that look for C libraries.
-
-Both are for few hosts, and every start of an engine paid for them: X.509 is a sixth of the import (OpenSSH knows no
-such keys), and `ctypes.util.find_library` runs ldconfig, gcc and ld up to three times for liboqs and nettle.
-"""
+"""Load asyncssh without X.509; its algorithms, and what a server says before login."""
 
 from __future__ import annotations
 
@@ -12,6 +8,10 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
+
+from tui.remote.ssh_settings import SshSettings, matches
+from tui.remote.sshfile import ConfigError
 
 ABSENT = "asyncssh.crypto.x509"
 FOLDERS = ("/usr/local/lib", "/usr/lib64", "/usr/lib", "/lib64", "/lib")
@@ -58,3 +58,100 @@ ALGORITHMS: dict[str, Callable[[], Sequence[bytes]]] = {
 }
 
 __all__ = ["ALGORITHMS", "SSHAgentKeyPair", "asyncssh"]
+
+
+REFUSAL = b"Not allowed at this time"  # sshd 9.8 and newer: of a penalised source, and beyond MaxStartups
+MOST_BYTES = 1024
+
+
+class Listener(asyncssh.SSHClient):
+    """The client's side of one handshake."""
+
+    def __init__(self) -> None:
+        self.presented: asyncssh.SSHKey | None = None  # a key that is not on file
+        self._connection: asyncssh.SSHClientConnection | None = None
+        self._said = b""
+
+    def connection_made(self, conn: asyncssh.SSHClientConnection) -> None:
+        """Keep the connection that asyncssh has begun, and listen until its server greets."""
+        self._connection = conn
+        take: Any = conn.data_received
+
+        def listen(data: bytes, *more: Any) -> None:
+            self._said = (self._said + data)[-MOST_BYTES:]
+            if b"SSH-" in self._said:
+                del conn.__dict__["data_received"]
+            take(data, *more)
+
+        conn.__dict__["data_received"] = listen
+
+    def validate_host_public_key(self, _host: str, _addr: str, _port: int, key: asyncssh.SSHKey) -> bool:
+        """Keep the key, so that nobody has to connect again for it; it is trusted only when it is on file."""
+        self.presented = key
+        return False
+
+    @property
+    def heard(self) -> bool:
+        """Whether the server's version line has arrived."""
+        return self._connection is not None and bool(self._connection.get_extra_info("server_version"))
+
+    @property
+    def not_allowed(self) -> bool:
+        """Whether the server refused us before it greeted."""
+        return REFUSAL in self._said and not self.heard
+
+
+# Measured on 256 hosts: curve25519 and AES-GCM cost the least CPU. The rest of asyncssh's own lists follows.
+FAST = {
+    "kexalgorithms": "^curve25519-sha256,curve25519-sha256@libssh.org",
+    "ciphers": "^aes128-gcm@openssh.com,aes256-gcm@openssh.com",
+}
+CERTIFICATE = "-cert-v01@openssh.com"
+ARGUMENTS = {
+    "kexalgorithms": "kex_algs",
+    "ciphers": "encryption_algs",
+    "macs": "mac_algs",
+    "hostkeyalgorithms": "server_host_key_algs",
+}
+
+
+def algorithms_of(settings: SshSettings) -> Iterator[tuple[str, str]]:
+    """Yield asyncssh's argument names and lists. Raises ConfigError when a list names nothing that asyncssh has."""
+    for option, argument in ARGUMENTS.items():
+        asked = settings.text(option)
+        listed = known_part(asked, ALGORITHMS[option]) if asked else FAST.get(option, "")
+        if asked and not listed and asked[0] not in "+-^":
+            raise ConfigError(f"{option}{settings.at(option)}: asyncssh has none of {asked}")
+        if listed or option in FAST:
+            yield argument, listed or FAST[option]
+    accepted = left_of(settings, "pubkeyacceptedalgorithms")
+    if accepted:
+        yield "signature_algs", ",".join(dict.fromkeys(map(signature_of, accepted)))
+
+
+def left_of(settings: SshSettings, option: str) -> tuple[str, ...]:
+    """Return which of asyncssh's algorithms an option leaves; none when nothing sets it. Raises ConfigError."""
+    asked = settings.text(option)
+    if not asked:
+        return ()
+    sign, words = (asked[0], asked[1:].split(",")) if asked[0] in "+-^" else ("", asked.split(","))
+    names = [name.decode() for name in ALGORITHMS[option]()]
+    if sign in ("+", "^"):  # added to ssh's own, all of which asyncssh has
+        return tuple(names)
+    left = tuple(name for name in names if any(matches(name, word) for word in words) == (sign == ""))
+    if not left:
+        raise ConfigError(f"{option}{settings.at(option)}: asyncssh has none of {asked}")
+    return left
+
+
+def signature_of(algorithm: str) -> str:
+    """Return the algorithm that a key signs with, of a certificate's the key's own."""
+    return algorithm.replace(CERTIFICATE, "@openssh.com" if algorithm.startswith("sk-") else "")
+
+
+def known_part(asked: str, known: Callable[[], Sequence[bytes]]) -> str:
+    """Return a list without the names and patterns that asyncssh would refuse because it knows none of them."""
+    sign = asked[0] if asked[0] in "+-^" else ""
+    names = [name.decode() for name in known()]
+    kept = [word for word in asked[len(sign) :].split(",") if any(matches(name, word) for name in names)]
+    return f"{sign}{','.join(kept)}" if kept else ""

@@ -1,12 +1,13 @@
-"""Every option of ssh_config(5): how its value is read, and what benchtui makes of it.
-
-The names are those of OpenSSH 10.5 and 9.2, with what Debian and Apple add. docs/reference/ssh-config.md is made from
-this table, and a test compares it with what `ssh -G` prints.
-"""
+"""Options of ssh_config(5): how values are read, tokens replaced, and what benchtui does with each."""
 
 from __future__ import annotations
 
+import re
+import socket
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
+
+from tui.model.problem import did_you_mean
 
 HONOURED = "honoured"
 REFUSED = "refused"  # an error that names file and line, unless the value asks for nothing
@@ -16,7 +17,7 @@ IGNORED = "ignored"
 AT_LOG_IN, AT_HOST_KEY = "log-in", "host key"  # the failures that name an option that is told
 
 
-class Option(NamedTuple):
+class SshOption(NamedTuple):
     """One option.
 
     kind: flag, state (one of `choices`), number, time, port, word, words (the first line that sets it wins), list (an
@@ -34,12 +35,12 @@ class Option(NamedTuple):
     when: str = AT_LOG_IN
 
 
-def _honoured(name: str, kind: str, why: str = "", choices: tuple[str, ...] = ()) -> Option:
-    return Option(name, HONOURED, why, kind, choices)
+def _honoured(name: str, kind: str, why: str = "", choices: tuple[str, ...] = ()) -> SshOption:
+    return SshOption(name, HONOURED, why, kind, choices)
 
 
-def _ignored(why: str, *names: str) -> list[Option]:
-    return [Option(name, IGNORED, why) for name in names]
+def _ignored(why: str, *names: str) -> list[SshOption]:
+    return [SshOption(name, IGNORED, why) for name in names]
 
 
 _YES_NO = ("yes", "no")
@@ -49,7 +50,7 @@ _FORWARDS = "benchtui forwards nothing"
 _AUTHENTICATION = "log in by key, certificate, SSH agent, password or keyboard-interactive"
 _FEWER_KEYS = "a key must be on file: unknown keys are refused, never stored without a question"
 
-_ROWS: list[Option] = [
+_ROWS: list[SshOption] = [
     _honoured("Host", "any", "patterns with `*`, `?` and `!`"),
     _honoured(
         "Match",
@@ -88,30 +89,30 @@ _ROWS: list[Option] = [
     _honoured("Tag", "word"),
     _honoured("User", "word", "tokens as of OpenSSH 10"),
     _honoured("UserKnownHostsFile", "words"),
-    Option("BindInterface", REFUSED, "set BindAddress to an address of the interface", "word", harmless=("none",)),
-    Option(
+    SshOption("BindInterface", REFUSED, "set BindAddress to an address of the interface", "word", harmless=("none",)),
+    SshOption(
         "CanonicalizeHostname",
         REFUSED,
         "write the full name in HostName",
         "state",
         (*_YES_NO, "always"),
     ),
-    Option(
+    SshOption(
         "KnownHostsCommand",
         REFUSED,
         "write its output to a file and name that in UserKnownHostsFile",
         "command",
         harmless=("none",),
     ),
-    Option("ProxyUseFdpass", REFUSED, "use a ProxyCommand that passes the data on", "flag"),
-    Option("RequiredRSASize", REFUSED, "list the keys to accept in HostKeyAlgorithms", "number", harmless=("1024",)),
-    Option("StrictHostKeyChecking", TOLD, _FEWER_KEYS, "state", _CHECKING, ("yes", "ask"), AT_HOST_KEY),
-    Option("NoHostAuthenticationForLocalhost", TOLD, _FEWER_KEYS, "flag", when=AT_HOST_KEY),
-    Option("VerifyHostKeyDNS", TOLD, _FEWER_KEYS, "state", (*_YES_NO, "ask"), ("no", "ask"), AT_HOST_KEY),
-    Option("GSSAPIAuthentication", TOLD, _AUTHENTICATION, "flag"),
-    Option("HostbasedAuthentication", TOLD, _AUTHENTICATION, "flag"),
-    Option("PKCS11Provider", TOLD, "load the token into an SSH agent: ssh-add -s", "word", harmless=("none",)),
-    Option(
+    SshOption("ProxyUseFdpass", REFUSED, "use a ProxyCommand that passes the data on", "flag"),
+    SshOption("RequiredRSASize", REFUSED, "list the keys to accept in HostKeyAlgorithms", "number", harmless=("1024",)),
+    SshOption("StrictHostKeyChecking", TOLD, _FEWER_KEYS, "state", _CHECKING, ("yes", "ask"), AT_HOST_KEY),
+    SshOption("NoHostAuthenticationForLocalhost", TOLD, _FEWER_KEYS, "flag", when=AT_HOST_KEY),
+    SshOption("VerifyHostKeyDNS", TOLD, _FEWER_KEYS, "state", (*_YES_NO, "ask"), ("no", "ask"), AT_HOST_KEY),
+    SshOption("GSSAPIAuthentication", TOLD, _AUTHENTICATION, "flag"),
+    SshOption("HostbasedAuthentication", TOLD, _AUTHENTICATION, "flag"),
+    SshOption("PKCS11Provider", TOLD, "load the token into an SSH agent: ssh-add -s", "word", harmless=("none",)),
+    SshOption(
         "SecurityKeyProvider",
         TOLD,
         "load the key into an SSH agent: ssh-add",
@@ -177,3 +178,124 @@ ALIASES = {
     "smartcarddevice": "pkcs11provider",
     "tisauthentication": "kbdinteractiveauthentication",
 }
+
+
+Value = str | int | tuple[str, ...]
+FLAGS = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}
+TIME = re.compile(r"(\d+)([smhdw]?)", re.IGNORECASE)
+SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+LARGEST = (1 << 31) - 1
+TOKEN = re.compile(r"%(.?)|\$\{([^}]*)(\}?)", re.DOTALL)
+
+
+def read_value(option: SshOption, arguments: Sequence[str], rest: str) -> Value:
+    """Return the value of a line. Raises ValueError that says what is allowed."""
+    if option.kind == "any":
+        return ""
+    if option.kind == "command":
+        return rest.lstrip(" \t\r\n=")
+    if not arguments or "" in arguments:
+        raise ValueError("has no value")
+    if option.kind == "words":
+        return _words(arguments)
+    if len(arguments) > 1:
+        raise ValueError(f"extra arguments at the end of the line: {' '.join(arguments[1:])}")
+    return _READ.get(option.kind, _word)(arguments[0], option)
+
+
+def _words(arguments: Sequence[str]) -> tuple[str, ...]:
+    if any(word.lower() == "none" for word in arguments):
+        if len(arguments) > 1:
+            raise ValueError("none must be alone")
+        return ()
+    return tuple(arguments)
+
+
+def _word(text: str, _option: SshOption) -> str:
+    return text
+
+
+def _flag(text: str, _option: SshOption) -> str:
+    if text.lower() not in FLAGS:
+        raise ValueError(f"{text!r} is neither yes nor no")
+    return FLAGS[text.lower()]
+
+
+def _state(text: str, option: SshOption) -> str:
+    value = FLAGS.get(text.lower(), text.lower()) if "yes" in option.choices else text.lower()
+    if value not in option.choices:
+        raise ValueError(f"{text!r} is none of {', '.join(option.choices)}{did_you_mean(value, option.choices)}")
+    return value
+
+
+def _number(text: str, _option: SshOption) -> int:
+    try:
+        value = int(text) if len(text) < 12 else LARGEST + 1
+    except ValueError:
+        raise ValueError(f"{text!r} is not a number") from None
+    if abs(value) > LARGEST:
+        raise ValueError(f"{text!r} is too large")
+    return value
+
+
+def _time(text: str, _option: SshOption) -> int:
+    if text.lower() == "none":
+        return 0
+    parts = TIME.findall(text)
+    if not parts or "".join(map("".join, parts)) != text or len(text) > 40:
+        raise ValueError(f"{text!r} is not a time such as 30 or 1m30s")
+    value = sum(int(number) * SECONDS[unit.lower()] for number, unit in parts)
+    if value > LARGEST:
+        raise ValueError(f"{text!r} is too long")
+    return value
+
+
+def port_of(text: str) -> int:
+    """Return a port given as a number or as a service of /etc/services. Raises ValueError."""
+    if text.isascii() and text.isdigit() and len(text) < 12:
+        value = int(text)
+    else:
+        try:
+            value = socket.getservbyname(text, "tcp")
+        except (OSError, ValueError):
+            raise ValueError(f"bad port {text!r}: a number from 1 to 65535, or a service") from None
+    if not 0 < value < 65536:
+        raise ValueError(f"bad port {text!r}: a number from 1 to 65535, or a service")
+    return value
+
+
+def _port(text: str, _option: SshOption) -> int:
+    return port_of(text)
+
+
+_READ: dict[str, Callable[[str, SshOption], Value]] = {
+    "flag": _flag,
+    "state": _state,
+    "number": _number,
+    "time": _time,
+    "port": _port,
+}
+
+
+def expand(text: str, tokens: Mapping[str, str], environment: Mapping[str, str] | None = None) -> str:
+    """Return a text with its %-tokens replaced, and ${NAME} where an environment is given. Raises ValueError."""
+
+    def replaced(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return _variable(match, environment)
+        if match[1] == "%":
+            return "%"
+        if match[1] not in tokens:
+            allowed = ", ".join(f"%{each}" for each in ("%", *sorted(tokens)))
+            raise ValueError(f"unknown token %{match[1]} (allowed: {allowed})")
+        return tokens[match[1]]
+
+    return TOKEN.sub(replaced, text)
+
+
+def _variable(match: re.Match[str], environment: Mapping[str, str] | None) -> str:
+    if environment is None:
+        return match[0]
+    if not match[3] or match[2] not in environment:
+        raise ValueError(f"the environment has no {match[2]!r}" if match[3] else "${ has no closing }")
+    return environment[match[2]]

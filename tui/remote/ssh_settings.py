@@ -1,21 +1,140 @@
-"""What SSH configurations say of one host: of every option the first value, as ssh takes it (ssh.c, readconf.c)."""
+"""What SSH configurations say of one host: Host and Match blocks, first value wins."""
 
 from __future__ import annotations
 
+import fnmatch
 import getpass
 import hashlib
 import os
 import pwd
+import re
+import shutil
 import socket
-from collections.abc import Mapping, Sequence
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
+from typing import Protocol
 
 from tui.model.paths import from_home
+from tui.model.problem import did_you_mean
 from tui.remote.ssh_include import MOST_FILES
-from tui.remote.ssh_match import VERSION, host_holds, list_holds, match_holds, run_in_shell
-from tui.remote.ssh_options import HONOURED, IGNORED, OPTIONS, REFUSED, TOLD, Option
-from tui.remote.ssh_values import Value, expand
-from tui.remote.sshfile import DEEPEST, Block, ConfigError, ConfigFiles, Line, check_owner, unknown
+from tui.remote.ssh_options import HONOURED, IGNORED, OPTIONS, REFUSED, TOLD, SshOption, Value, expand
+from tui.remote.sshfile import DEEPEST, Block, ConfigError, ConfigFiles, SshConfigLine, check_owner, unknown
+
+ALONE = ("all", "canonical", "final")  # criteria without an argument
+VERSION = "OpenSSH_10.0"  # what `Match version` is compared with: whose options these are
+EXEC_TIMEOUT_S = 10.0
+ENTER = 'cd "$1" 2>/dev/null; shift; exec "$@"'
+NOT_FOUND = 127  # a shell's word for a command that is not there
+WITH_ARGUMENT = ("host", "originalhost", "user", "localuser", "tagged", "version", "sessiontype", "command", "exec")
+
+
+class About(Protocol):
+    """What is known of a host so far."""
+
+    final: bool
+
+    def subject(self, criterion: str) -> str:
+        """Return what a criterion is compared with."""
+
+    def ends_well(self, command: str) -> bool:
+        """Return whether a command, with tokens, ends with 0. Raises ValueError."""
+
+
+@lru_cache(maxsize=4096)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(fnmatch.translate(pattern.replace("[", "[[]")))  # which never backtracks over a *
+
+
+def matches(text: str, pattern: str) -> bool:
+    """Return whether a pattern with * and ? matches a text, case-sensitively."""
+    return _compiled(pattern).match(text) is not None
+
+
+def host_holds(host: str, patterns: Sequence[str]) -> bool:
+    """Return whether a Host line is for a host: one pattern matches, and none behind a !."""
+    matching = [pattern for pattern in patterns if matches(host, pattern.removeprefix("!"))]
+    return bool(matching) and not any(pattern.startswith("!") for pattern in matching)
+
+
+def list_holds(text: str, patterns: str, *, lower: bool = False) -> bool:
+    """Return whether a list of patterns with commas matches a text."""
+    if lower:
+        text, patterns = text.lower(), patterns.lower()
+    return host_holds(text, patterns.split(","))
+
+
+def match_holds(line: SshConfigLine, about: About) -> tuple[bool, bool]:
+    """Return (whether a Match line is for a host, whether it asks for a final pass). Raises ConfigError."""
+    holds, wants_final = True, False
+    for negated, name, argument in criteria(line):
+        wants_final = wants_final or (name == "final" and not negated)
+        try:
+            # a later criterion is not looked at: its command must not run
+            holds = holds and _holds(name, argument, about) != negated
+        except ValueError as error:
+            raise line.error(f"Match {name}: {error}") from None
+    return holds, wants_final
+
+
+def criteria(line: SshConfigLine) -> Iterator[tuple[bool, str, str]]:
+    """Yield the criteria of a Match line: whether negated, name in small letters, argument. Raises ConfigError."""
+    words = iter(line.arguments)
+    for count, word in enumerate(words):
+        negated, plain = word.startswith("!"), word.removeprefix("!")
+        name, equals, argument = plain.partition("=")
+        name = name.lower()
+        if name in ALONE and not equals:
+            if name == "all" and (count or next(words, None) is not None):
+                raise line.error("Match all cannot be combined with other criteria")
+            yield negated, name, ""
+            continue
+        if name not in WITH_ARGUMENT:
+            raise line.error(_no_criterion(name))
+        found = argument if equals else next(words, None)
+        if found is None or (not found and name not in ("tagged", "command")):
+            raise line.error(f"Match {name} has no value")
+        yield negated, name, found
+    if not line.arguments:
+        raise line.error("Match has no criteria")
+
+
+def _no_criterion(name: str) -> str:
+    if name == "localnetwork":
+        return "Match localnetwork is not supported: use Match exec with a command that tells the networks apart"
+    return f"bad Match criterion {name}{did_you_mean(name, (*ALONE, *WITH_ARGUMENT))}"
+
+
+def _holds(name: str, argument: str, about: About) -> bool:
+    if name == "all":
+        return True
+    if name in ("canonical", "final"):
+        return about.final
+    if name == "exec":
+        return about.ends_well(argument)
+    subject = about.subject(name)
+    if name in ("tagged", "command") and not subject:
+        return not argument
+    return list_holds(subject, argument, lower=name in ("host", "originalhost"))
+
+
+def run_in_shell(command: str, directory: Path | None = None) -> bool:
+    """Return whether a command ends with 0 in the user's shell, without input and output. Raises ValueError.
+
+    It is run in `directory` where that is there, else where this process is.
+    """
+    shell = os.environ.get("SHELL") or "/bin/sh"
+    null = subprocess.DEVNULL
+    words = ["/bin/sh", "-c", ENTER, "sh", str(directory or "."), shell, "-c", command]
+    try:
+        done = subprocess.run(words, stdin=null, stdout=null, stderr=null, timeout=EXEC_TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"{command!r} did not end within {EXEC_TIMEOUT_S:g} s") from None
+    if done.returncode == NOT_FOUND and shutil.which(shell) is None:
+        raise ValueError(f"{shell}: there is no such shell")
+    return done.returncode == 0
+
 
 SYSTEM_FOLDER = Path("/etc/ssh")
 DEFAULT_PORT = 22
@@ -23,7 +142,7 @@ COMMAND = "exec /bin/sh"  # what `Match command` is compared with: the one comma
 PROXY_TOKENS = "hknpr"
 
 
-class Source:
+class ConfigSource:
     """A configuration file that is read for every host. `of_user`: relative names in it are in ~/.ssh."""
 
     def __init__(self, path: Path, *, of_user: bool = True, checked: bool = False) -> None:
@@ -37,7 +156,7 @@ class Source:
         return from_home("~/.ssh") if self.of_user else SYSTEM_FOLDER
 
 
-class Settings:
+class SshSettings:
     """The values of one host. `given`: what is known without a file, such as user and port; it comes first.
 
     `directory`: where relative names of files and commands are, None for that of this process.
@@ -52,7 +171,7 @@ class Settings:
         self.final = False
         self._files = files
         self._values: dict[str, Value] = dict(given)
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, SshConfigLine] = {}
         self._given = frozenset(given)
         self._lists: dict[str, list[str]] = {}
         self._wants_final = self._resolved = False
@@ -60,7 +179,7 @@ class Settings:
         self._open: list[Path] = []
         self._count = 0
 
-    def read(self, sources: Sequence[Source]) -> None:
+    def read(self, sources: Sequence[ConfigSource]) -> None:
         """Read the files, again when they have lines for a final pass. Raises ConfigError, OSError, ValueError."""
         for source in sources:
             self._file(source.path, source, active=True)
@@ -196,7 +315,7 @@ class Settings:
 
     # -- files
 
-    def _file(self, path: Path, source: Source, *, active: bool) -> None:
+    def _file(self, path: Path, source: ConfigSource, *, active: bool) -> None:
         if path in self._open:
             raise ConfigError(f"{path} includes itself")
         if len(self._open) > DEEPEST:
@@ -223,7 +342,7 @@ class Settings:
             return holds
         return self._host in block.names if block.names is not None else host_holds(self._host, line.arguments)
 
-    def _take(self, line: Line, source: Source, *, active: bool) -> None:
+    def _take(self, line: SshConfigLine, source: ConfigSource, *, active: bool) -> None:
         if line.unknown:
             if not list_holds(line.keyword, self.text("ignoreunknown"), lower=True):
                 raise unknown(line)
@@ -232,7 +351,7 @@ class Settings:
         elif OPTIONS[line.keyword].fate != IGNORED:
             self._set(line)
 
-    def _include(self, line: Line, source: Source, *, active: bool) -> None:
+    def _include(self, line: SshConfigLine, source: ConfigSource, *, active: bool) -> None:
         for argument in line.arguments:
             try:
                 name = expand(argument, self.tokens(), os.environ)
@@ -246,7 +365,7 @@ class Settings:
             for path in self._files.matching(str(source.folder / home)):
                 self._file(path, source, active=active)
 
-    def _set(self, line: Line) -> None:
+    def _set(self, line: SshConfigLine) -> None:
         name, value = line.keyword, line.value
         option = OPTIONS[name]
         if option.kind == "list":
@@ -265,7 +384,7 @@ class Settings:
         if name == "refuseconnection":
             raise line.error(f"RefuseConnection: {value}")
 
-    def _set_proxy(self, line: Line) -> None:
+    def _set_proxy(self, line: SshConfigLine) -> None:
         """The first of ProxyCommand and ProxyJump wins over both; `ProxyJump none` leaves room for a command."""
         name, value = line.keyword, str(line.value)
         if name in self._values:
@@ -279,7 +398,7 @@ class Settings:
         self._lines.setdefault(name, line)
 
 
-def asks(option: Option, value: Value) -> bool:
+def asks(option: SshOption, value: Value) -> bool:
     """Return whether a value of a refused or told option asks for something."""
     return option.fate != HONOURED and str(value).lower() not in option.harmless
 

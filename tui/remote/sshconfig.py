@@ -1,8 +1,7 @@
 """What ~/.ssh/config says of a host, resolved once; keys and known_hosts files loaded once and shared by all hosts.
 
 asyncssh would parse the configuration, every key and every known_hosts file again for each connection, on the event
-loop: 40 s of CPU for 256 hosts with an RSA key.
-"""
+loop: 40 s of CPU for 256 hosts with an RSA key."""
 
 from __future__ import annotations
 
@@ -21,7 +20,6 @@ from msgspec import Struct
 from tui.model.address import HostAddress
 from tui.model.paths import from_home
 from tui.model.plain import printable
-from tui.remote.algorithms import algorithms_of, left_of
 from tui.remote.answers import quoted
 from tui.remote.keys import (
     AgentKeyPair,
@@ -36,10 +34,9 @@ from tui.remote.keys import (
     with_agent_certificates,
     with_certificates,
 )
-from tui.remote.ssh_library import asyncssh
-from tui.remote.ssh_options import AT_HOST_KEY, AT_LOG_IN
-from tui.remote.ssh_settings import DEFAULT_PORT, SYSTEM_FOLDER, Settings, Source
-from tui.remote.ssh_values import port_of
+from tui.remote.ssh_library import algorithms_of, asyncssh, left_of
+from tui.remote.ssh_options import AT_HOST_KEY, AT_LOG_IN, port_of
+from tui.remote.ssh_settings import DEFAULT_PORT, SYSTEM_FOLDER, ConfigSource, SshSettings
 from tui.remote.sshfile import ConfigError, ConfigFiles
 from tui.remote.transport import HostError
 
@@ -108,11 +105,14 @@ class Resolved(Struct, frozen=True):
         return {"family": self.address_family, **({"local_addr": address} if address else {})}
 
 
-def sources_of(config_path: Path | None) -> list[Source]:
+def sources_of(config_path: Path | None) -> list[ConfigSource]:
     """Return the files that say how hosts are reached: the one that was named alone, or those that ssh reads."""
     if config_path is not None:
-        return [Source(config_path)]
-    found = [Source(from_home("~/.ssh/config"), checked=True), Source(SYSTEM_FOLDER / "ssh_config", of_user=False)]
+        return [ConfigSource(config_path)]
+    found = [
+        ConfigSource(from_home("~/.ssh/config"), checked=True),
+        ConfigSource(SYSTEM_FOLDER / "ssh_config", of_user=False),
+    ]
     return [source for source in found if source.path.is_file()]
 
 
@@ -138,18 +138,18 @@ def resolve(
 
 
 def read_settings(
-    address: HostAddress, sources: Sequence[Source], files: ConfigFiles, directory: Path | None = None
-) -> Settings:
+    address: HostAddress, sources: Sequence[ConfigSource], files: ConfigFiles, directory: Path | None = None
+) -> SshSettings:
     """Return the settings of one host. Raises ValueError, OSError."""
     given = {"hostname": address.address, "port": address.port, "user": address.user}
     named = {name: value for name, value in given.items() if value}
-    settings = Settings(address.alias or address.name, files, named, directory)
+    settings = SshSettings(address.alias or address.name, files, named, directory)
     settings.read(sources)
     settings.expand_user()
     return settings
 
 
-def resolved(address: HostAddress, settings: Settings, config_path: Path | None, pins: Sequence[Path]) -> Resolved:
+def resolved(address: HostAddress, settings: SshSettings, config_path: Path | None, pins: Sequence[Path]) -> Resolved:
     """Return how to connect to a host by its settings. Raises ConfigError."""
     known = settings.words("userknownhostsfile")
     own = [settings.file("userknownhostsfile", path) for path in (USER_KNOWN_HOSTS if known is None else known)]
@@ -183,14 +183,14 @@ def resolved(address: HostAddress, settings: Settings, config_path: Path | None,
     )
 
 
-def narrowed(settings: Settings) -> list[str]:
+def narrowed(settings: SshSettings) -> list[str]:
     """Return what to say of PubkeyAcceptedAlgorithms when no key was accepted: it may be why one was not offered."""
     name = "pubkeyacceptedalgorithms"
     place = settings.at(name)
     return [f"keys that PubkeyAcceptedAlgorithms{place} does not name"] if left_of(settings, name) else []
 
 
-def jumps_of(settings: Settings) -> tuple[str, ...]:
+def jumps_of(settings: SshSettings) -> tuple[str, ...]:
     """Return the bastions of ProxyJump as [USER@]HOST[:PORT]. Raises ConfigError."""
     text = settings.command("proxyjump")
     words = [word.strip().removeprefix("ssh://").rstrip("/") for word in text.split(",")] if text else []
@@ -209,7 +209,7 @@ def is_jump(word: str) -> bool:
         return False
 
 
-def identities_of(address: HostAddress, settings: Settings) -> tuple[str, ...]:
+def identities_of(address: HostAddress, settings: SshSettings) -> tuple[str, ...]:
     """Return the key files to try: the host's own, those of the configuration, or those that SSH tries by itself."""
     if address.identity:
         return (settings.absolute(address.identity),)
@@ -217,7 +217,7 @@ def identities_of(address: HostAddress, settings: Settings) -> tuple[str, ...]:
     return default_identities() if found is None else found
 
 
-def paths_of(settings: Settings, name: str) -> tuple[str, ...] | None:
+def paths_of(settings: SshSettings, name: str) -> tuple[str, ...] | None:
     """Return the files of an option, without `none`; None when nothing sets it. Raises ConfigError."""
     words = settings.words(name)
     if words is None:
@@ -225,7 +225,7 @@ def paths_of(settings: Settings, name: str) -> tuple[str, ...] | None:
     return tuple(settings.file(name, word) for word in words if word.lower() != "none")
 
 
-def agent_path(settings: Settings) -> str | None:
+def agent_path(settings: SshSettings) -> str | None:
     """Return the socket of the SSH agent, or None when none is to be used. Raises ConfigError."""
     configured = settings.text("identityagent", "SSH_AUTH_SOCK")
     if configured.lower() == "none":
@@ -237,7 +237,7 @@ def agent_path(settings: Settings) -> str | None:
     return settings.file("identityagent", configured)
 
 
-def methods_of(settings: Settings) -> str:
+def methods_of(settings: SshSettings) -> str:
     """Return the ways to log in that are left, in order. Raises ConfigError when there is none."""
     preferred = settings.text("preferredauthentications", METHODS).split(",")
     batch = settings.text("batchmode") == "yes"

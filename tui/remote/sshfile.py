@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from tui.model.problem import did_you_mean
 from tui.remote.ssh_include import MOST_FILES, ConfigText, matching
-from tui.remote.ssh_options import ALIASES, IGNORED, OPTIONS
-from tui.remote.ssh_values import Value, read_value
+from tui.remote.ssh_options import ALIASES, IGNORED, OPTIONS, Value, read_value
 
 DEEPEST = 16  # files that include each other, as in OpenSSH
 BLANK = " \t\r\n"
@@ -29,7 +28,7 @@ class ConfigError(ValueError):
     """Something in a configuration that cannot be used; the message begins with file and line."""
 
 
-class Line(Struct, frozen=True):
+class SshConfigLine(Struct, frozen=True):
     """One directive. `keyword` in small letters; `rest`: what follows it; `value`: as its option reads it."""
 
     path: Path
@@ -53,10 +52,10 @@ class Line(Struct, frozen=True):
 class Block(Struct, frozen=True):
     """A Host or Match line (None: the top of a file) and the lines below it. `names`: the only hosts it can match."""
 
-    condition: Line | None
+    condition: SshConfigLine | None
     names: frozenset[str] | None
-    lines: tuple[Line, ...]
-    stays: tuple[Line, ...]  # those that are looked at also where the condition does not hold
+    lines: tuple[SshConfigLine, ...]
+    stays: tuple[SshConfigLine, ...]  # those that are looked at also where the condition does not hold
 
 
 class ConfigFiles:
@@ -112,8 +111,8 @@ def check_owner(path: Path) -> None:
 
 def blocks(path: Path, text: str) -> Iterator[Block]:
     """Yield a file's blocks in order. Raises ConfigError."""
-    condition: Line | None = None
-    lines: list[Line] = []
+    condition: SshConfigLine | None = None
+    lines: list[SshConfigLine] = []
     for line in lines_of(path, text):
         if line.keyword in ("host", "match"):
             yield block(condition, lines)
@@ -123,7 +122,7 @@ def blocks(path: Path, text: str) -> Iterator[Block]:
     yield block(condition, lines)
 
 
-def block(condition: Line | None, lines: list[Line]) -> Block:
+def block(condition: SshConfigLine | None, lines: list[SshConfigLine]) -> Block:
     """Return a block; a Host line without patterns names all hosts it can match."""
     names = None
     if condition and condition.keyword == "host" and all(map(PLAIN.fullmatch, condition.arguments)):
@@ -132,7 +131,7 @@ def block(condition: Line | None, lines: list[Line]) -> Block:
     return Block(condition, names, tuple(lines), stays)
 
 
-def lines_of(path: Path, text: str) -> Iterator[Line]:
+def lines_of(path: Path, text: str) -> Iterator[SshConfigLine]:
     """Yield the directives of a file. Raises ConfigError."""
     for number, raw in enumerate(text.split("\n"), 1):
         line = line_of(path, number, raw.partition("\0")[0])
@@ -140,28 +139,28 @@ def lines_of(path: Path, text: str) -> Iterator[Line]:
             yield line
 
 
-def line_of(path: Path, number: int, raw: str) -> Line | None:
+def line_of(path: Path, number: int, raw: str) -> SshConfigLine | None:
     """Return the directive of one line, None for comments and empty lines. Raises ConfigError."""
     match = KEYWORD.fullmatch(raw.rstrip(BLANK + "\f"))
     word = (match[1] or match[2] or "") if match else ""
     if match is None or not word or word.startswith("#"):
         return None
     keyword, rest = ALIASES.get(word.lower(), word.lower()), match[3]
-    line = Line(path, number, keyword, (), rest)
+    line = SshConfigLine(path, number, keyword, (), rest)
     if not rest:
         raise line.error(f"{word} has no value")
     option = OPTIONS.get(keyword)
     if option is None:
-        return Line(path, number, keyword, (), word, unknown=True)
+        return SshConfigLine(path, number, keyword, (), word, unknown=True)
     try:
         arguments = split(rest)
         value = "" if option.fate == IGNORED else read_value(option, arguments, rest)
     except ValueError as error:
         raise line.error(f"{option.name}: {error}") from None
-    return Line(path, number, keyword, tuple(arguments), rest, value)
+    return SshConfigLine(path, number, keyword, tuple(arguments), rest, value)
 
 
-def unknown(line: Line) -> ConfigError:
+def unknown(line: SshConfigLine) -> ConfigError:
     """Return the error about an option that OpenSSH does not have."""
     hint = did_you_mean(line.rest, [option.name for option in OPTIONS.values()])
     return line.error(f"bad configuration option {line.rest}{hint}")

@@ -1,11 +1,15 @@
-"""The output of a running task, as the host spooled it, and the few words we send back to it."""
+"""Follow the output of a task, limit how much it may print, and measure the clock offset of its host."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Literal
+
+from msgspec import Struct
 
 from tui.remote.answers import parse_answer
 from tui.remote.transport import Channel, Completed, HostError, place_of
@@ -138,3 +142,108 @@ class AgentStream:
             await self._pieces.put(error)
         except Exception as error:  # whatever it is, the reader must not wait for ever
             await self._pieces.put(HostError("lost", self._host, f"the stream broke: {type(error).__name__}: {error}"))
+
+
+EXCHANGES = 8
+STAMP = re.compile(rb"(\d{9,12})\.(\d{3,9})\n")
+
+
+class ClockOffset(Struct, frozen=True):
+    """`offset_s` is the host's clock minus ours, true within `uncertainty_s` (half the round trip)."""
+
+    offset_s: float
+    uncertainty_s: float
+    rtt_s: float
+
+
+async def measure_clock(channel: Channel, token: str, host: str) -> ClockOffset | None:
+    """Return the clock of a host that runs the agent's `clock`; None when it does not print fractions."""
+    await _until(channel, f"BT-CLOCK {token}\n".encode(), host)
+    found: list[ClockOffset] = []
+    for _ in range(EXCHANGES):
+        before_ns, start = time.time_ns(), time.monotonic()
+        await channel.write(b"?\n")
+        line = await _until(channel, b"\n", host)
+        rtt = time.monotonic() - start
+        match = STAMP.search(line)
+        if match is None:
+            return None
+        remote_ns = int(match[1]) * 10**9 + int(match[2].ljust(9, b"0"))
+        offset = (remote_ns - before_ns) / 1e9 - rtt / 2
+        found.append(ClockOffset(round(offset, 6), round(rtt / 2, 6), round(rtt, 6)))
+    return min(found, key=lambda one: one.rtt_s)
+
+
+async def _until(channel: Channel, mark: bytes, host: str) -> bytes:
+    seen = bytearray()
+    if await place_of(mark, seen, channel.read, host) < 0:
+        raise HostError("agent-failed", host, "the clock stopped answering")
+    return bytes(seen)
+
+
+FLOODED = "flooded"  # the code of a host that printed too much
+RATE = {"out": 4_000_000.0, "err": 250_000.0}  # bytes a second that a stream may bring
+BURST = {"out": 16_000_000.0, "err": 2_000_000.0}  # bytes beyond that, at once
+CPU_SHARE = 0.2  # of the jump host's one core for the engine, that reading one host may take
+CPU_BURST_S = 1.0
+NAMES = {"out": "stdout", "err": "stderr"}
+
+
+class OutputBudget:
+    """What one task of one host may bring, as a bucket for each stream and one for the time that reading it takes.
+
+    A bucket holds a burst; for the time since the last piece it gets all of its rate, so that what was held back by a
+    broken connection, or by an engine that slept, is no flood.
+    """
+
+    def __init__(self, host: str, what: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._host, self._what, self._clock = host, what, clock
+        self._last = clock()
+        self._rates = {**RATE, "cpu": CPU_SHARE}
+        self._bursts = {**BURST, "cpu": CPU_BURST_S}
+        self._granted = dict.fromkeys(self._rates, 0.0)
+        self._left = dict(self._bursts)
+        self._taken = dict.fromkeys(self._left, 0.0)
+
+    def grant(self, seconds: float) -> None:
+        """Expect what a host has kept for us for so long."""
+        for name, rate in self._rates.items():
+            self._granted[name] += rate * seconds
+
+    def take(self, kind: str, size: int, cpu_s: float) -> None:
+        """Count bytes of a stream, and the time that reading them took. Raises HostError, code flooded."""
+        now = self._clock()
+        gap, self._last = now - self._last, now
+        for name, rate in self._rates.items():
+            self._left[name] = min(self._left[name], self._bursts[name]) + rate * gap
+        for name, amount in ((kind, float(size)), ("cpu", cpu_s)):
+            paid = min(self._granted[name], amount)
+            self._granted[name] -= paid
+            self._left[name] -= amount - paid
+            self._taken[name] += amount
+        if self._left[kind] < 0:
+            raise self._flooded(kind, bounds(kind))
+        if self._left["cpu"] < 0:
+            raise self._flooded(kind, f"parsing it takes more than {CPU_SHARE * 100:.0f} % of a CPU core here")
+
+    def _flooded(self, kind: str, why: str) -> HostError:
+        amount = self._taken[kind] / 1e6
+        return HostError(FLOODED, self._host, f"{self._what} floods {NAMES[kind]} ({amount:.1f} MB so far): {why}")
+
+
+def bounds(kind: str) -> str:
+    """Return what a stream may bring."""
+    return f"limit {RATE[kind] / 1e6:g} MB/s and {BURST[kind] / 1e6:g} MB at once"
+
+
+def flood_text(what: str, flood: str) -> str:
+    """Return what the agent says of a flood: stream, kB, seconds."""
+    stream, _, rest = flood.partition(" ")
+    kb, _, seconds = rest.partition(" ")
+    if not (kb.isdigit() and seconds.isdigit()):
+        return f"{what} printed more than it may; the agent killed it on the host"
+    kind = "err" if stream == "stderr" else "out"
+    took = f"the last {seconds} s" if seconds != "0" else "less than 1 s"
+    return (
+        f"{what} flooded {stream}: {int(kb) / 1000:,.1f} MB in {took}, {bounds(kind)}; the agent killed it on the host"
+    )

@@ -54,7 +54,7 @@ class Device(Struct, frozen=True):
     place: str
 
 
-class Lacking(Struct, frozen=True):
+class MissingTelemetry(Struct, frozen=True):
     """What the host cannot give, and why."""
 
     name: str
@@ -75,7 +75,7 @@ class Values(Struct, frozen=True):
     values: tuple[float | None, ...]
 
 
-TelemetryLine = Stamp | Device | Lacking | Columns | Values
+TelemetryLine = Stamp | Device | MissingTelemetry | Columns | Values
 
 
 class TelemetryLines:
@@ -112,7 +112,7 @@ def parse_line(line: str) -> TelemetryLine | None:
         case "d", [name, ("top" | "below") as place] if name:
             return Device(name, place)
         case "u", [name, *reason] if name:
-            return Lacking(name, " ".join(reason))
+            return MissingTelemetry(name, " ".join(reason))
         case "c", names if names and all(names) and len(set(names)) == len(names):
             return Columns(tuple(names))
         case "v", [uptime, interval, *values]:

@@ -1,8 +1,7 @@
 """What only a person knows: asked once, kept in the memory of this process, never written or shown anywhere.
 
 A password is tried on one host first. The others wait until that host has taken it, so a mistyped one is refused once
-and not by every host of a run. After three refusals nobody asks or tries any more.
-"""
+and not by every host of a run. After three refusals nobody asks or tries any more."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The interface of a source of hosts: an entry point of the group `benchtui.sources` is a class of it.
 
 A source turns a text, what is behind ``NAME:`` of a SPEC, into hosts. It may read files and run commands, within the
-limits of `SourceContext`. It never logs in to a host.
-"""
+limits of `SourceContext`. It never logs in to a host."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tui.model.address import HostAddress
+from tui.model.bounded import NO_JSON
 from tui.model.hostspec import MOST_KNOWN, Destination, destinations, split
-from tui.model.no_json import NO_JSON
 from tui.model.problem import UsageError, did_you_mean
 from tui.sources.base import FoundHosts, HostSource, SourceContext, wrong
 from tui.sources.files import without_comment, words_of
@@ -41,11 +41,7 @@ def printed_hosts(printed: str) -> Iterator[HostAddress]:
     for number, line in enumerate(printed.splitlines(), 1):
         text = without_comment(line)
         try:
-            found = (
-                [_of_json(text)]
-                if text.startswith("{")
-                else [address_of(each) for each in _names(text)]
-            )
+            found = [_of_json(text)] if text.startswith("{") else [address_of(each) for each in _names(text)]
         except UsageError as error:
             raise UsageError(f"line {number} of the output: {error.problems[0].message}") from error
         count += len(found)
@@ -77,11 +73,7 @@ def _of_json(text: str) -> HostAddress:
     (place, *others) = destinations(data["name"])
     if others:
         raise UsageError(f"'{data['name']}' is a range; an object is one host")
-    given = {
-        key: value
-        for key, value in data.items()
-        if key in (*TEXTS[1:], "port") and value is not None
-    }
+    given = {key: value for key, value in data.items() if key in (*TEXTS[1:], "port") and value is not None}
     found = address_of(place)
     from msgspec.structs import replace
 
@@ -91,9 +83,7 @@ def _of_json(text: str) -> HostAddress:
 def _check(key: str, value: Any) -> None:
     """Raise UsageError for a key or a value that no host has."""
     if key not in KEYS:
-        raise UsageError(
-            f"unknown key '{key}'{did_you_mean(key, KEYS)}; allowed are {', '.join(KEYS)}"
-        )
+        raise UsageError(f"unknown key '{key}'{did_you_mean(key, KEYS)}; allowed are {', '.join(KEYS)}")
     if value is None:
         return
     if key == "port":
@@ -112,9 +102,4 @@ def _check(key: str, value: Any) -> None:
 def is_word(value: Any) -> bool:
     """Tell whether a value is a text without blanks, of printable characters, which no command takes for an option."""
     short = isinstance(value, str) and 0 < len(value) <= 4096
-    return (
-        short
-        and value.isprintable()
-        and not value.startswith("-")
-        and not any(map(str.isspace, value))
-    )
+    return short and value.isprintable() and not value.startswith("-") and not any(map(str.isspace, value))

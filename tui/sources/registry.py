@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.model.entry_points import installed_in, load_from
+from tui.model.tool import installed_in, load_from
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

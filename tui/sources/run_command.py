@@ -60,9 +60,7 @@ def output_of(argv: Sequence[str], context: SourceContext) -> CommandOutput:
         raise UsageError(f"{told}: cannot be started: {why}") from error
     try:
         out, err = _read(process, told, context.time_limit_s)
-        return CommandOutput(
-            out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), process.wait(5)
-        )
+        return CommandOutput(out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), process.wait(5))
     except subprocess.TimeoutExpired:
         raise UsageError(f"{told}: closed its output and did not end") from None
     finally:
@@ -79,9 +77,7 @@ def output_or_error(argv: Sequence[str], context: SourceContext) -> str:
     done = output_of(argv, context)
     if done.code != 0:
         said = done.last_words or "it said nothing"
-        raise UsageError(
-            f"{printable(shlex.join(argv))[:MOST_QUOTED]}: exit code {done.code}: {said}"
-        )
+        raise UsageError(f"{printable(shlex.join(argv))[:MOST_QUOTED]}: exit code {done.code}: {said}")
     return done.stdout
 
 

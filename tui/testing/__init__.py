@@ -6,13 +6,11 @@
         replay(MyTool, Path("profile.yaml"), {"h1": Path("h1.out"), "h2": Path("h2.out")})
 
 It raises `ContractError`, an AssertionError with a line for each mistake; `CODES` has what it looks for. It needs no
-test framework, and nothing of benchtui outside of this package imports it.
-"""
+test framework, and nothing of benchtui outside of this package imports it."""
 
 from __future__ import annotations
 
-from tui.testing.mistakes import CODES, ContractError, Mistake
 from tui.testing.replay import Replayed, replay
-from tui.testing.streams import Output
+from tui.testing.streams import CODES, ContractError, Mistake, Output
 
 __all__ = ["CODES", "ContractError", "Mistake", "Output", "Replayed", "replay"]

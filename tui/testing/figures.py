@@ -9,8 +9,7 @@ from tui.metrics.buckets import TOP_BUCKET, index_to_value
 from tui.metrics.registry import BOTH, DIRECTIONS, direction
 from tui.model.event import Buckets, DirectionResult, DirectionSample, HostResult, LatencyResult, Sample
 from tui.model.plan import Step
-from tui.testing.mistakes import Mistake
-from tui.testing.streams import Read
+from tui.testing.streams import Mistake, Read
 
 CLOCK_S = 0.01  # what an interval may begin before the end of the one before it: stamps are in ms
 TORN = 0.02  # of a total: live counts may be read while they are counted

@@ -10,12 +10,18 @@ from typing import Any
 import msgspec
 
 from tui import workloads
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.planning.search import Wish
-from tui.engine.profiles.catalogue import LoadedProfile
-from tui.engine.session.seconds import Seconds
+from tui.analysis.compare import compare
+from tui.capacity.points import judge
+from tui.engine.inputs.profiles import LoadedProfile
+from tui.engine.plan.plan import Choices, build_plan
+from tui.engine.plan.search import SearchChoice
+from tui.engine.session.context import Seconds
+from tui.export.save import export, source_of
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
+from tui.library.build import write_record
+from tui.library.load import load_record
+from tui.library.verify import verify_run
 from tui.metrics.figures import over_hosts
 from tui.model import exporter
 from tui.model.event import AnyEvent, HostResult, Sample
@@ -25,13 +31,7 @@ from tui.model.problem import BenchtuiError, UsageError
 from tui.model.record import RunRecord
 from tui.model.rundir import JOURNAL_FILE
 from tui.model.search import Limit, Offer, Search
-from tui.results.compare.compare import compare
-from tui.results.export.save import export, source_of
-from tui.results.store.build import write_record
-from tui.results.store.load import load_record
-from tui.results.verify.run import verify_run
-from tui.sizing.points import judge
-from tui.testing.mistakes import Mistake
+from tui.testing.streams import Mistake
 from tui.workloads.base import Workload
 
 SECONDS = 2.0  # of a step that offers a rate
@@ -138,7 +138,7 @@ def check_searches(kind: type[Any], loaded: LoadedProfile, choices: Choices) -> 
     if kind.pace is Workload.pace:
         yield Mistake("capacity", "`searched` says that it has `pace`, and it has none")
         return
-    for wish in (Wish(kind="capacity", limits=("p99 < 1s",)), Wish(kind="curve")):
+    for wish in (SearchChoice(kind="capacity", limits=("p99 < 1s",)), SearchChoice(kind="curve")):
         with suppress(_UnpacedError):
             yield from _searched(loaded, msgspec.structs.replace(choices, search=wish))
 

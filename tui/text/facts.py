@@ -1,22 +1,21 @@
-"""What hosts are, in a few lines: what all have in common, by subject, and what differs."""
+"""Facts of hosts in a few lines: what all have in common by subject, and what differs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tui.metrics.fact_groups import (
+from tui.metrics.facts import (
     NONE,
     FactDifference,
     FactsTogether,
     Value,
+    fact_text,
     hosts_text,
     leaf_text,
     leaf_title,
     one_boot,
 )
-from tui.metrics.facts import fact_text
-from tui.model.hostfacts import HOST_FACTS, Fact, fact_of
-from tui.model.hosttables import Running, Unknown, rows
+from tui.model.hostfacts import HOST_FACTS, Fact, Running, Unknown, fact_of, rows
 from tui.model.plain import some
 from tui.text.line import BRIGHT, LABEL, TEXT, WARN, Run
 

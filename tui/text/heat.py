@@ -1,7 +1,4 @@
-"""A heat map of latencies as lines: latency upwards by its logarithm, time to the right, density as shade. Pure.
-
-Beside it stand the latencies, in it the percentiles of each column.
-"""
+"""A latency heat map as lines: log latency upwards, time to the right, density as shade."""
 
 from __future__ import annotations
 
@@ -14,11 +11,11 @@ from math import floor, log10
 from typing import Literal
 
 from tui.metrics.buckets import value_to_index
-from tui.metrics.heat import HeatBins, Items, bucket_edge, column_percentiles, merged_items, weights_of
 from tui.metrics.registry import METRICS
+from tui.metrics.series import HeatBins, Items, bucket_edge, column_percentiles, merged_items, weights_of
 from tui.metrics.units import latency
 from tui.text.line import LABEL, TEXT, Line, Run, fit
-from tui.text.timeaxis import TimeAxis
+from tui.text.plot import TimeAxis
 
 OCTAVE = 64  # buckets each time the latency doubles
 SCALE = 8  # cells of the labels at the left

@@ -1,15 +1,15 @@
-"""Points of a search in a line each, as progress and messages tell them. Pure."""
+"""Points of a search, a line each, as progress prints them."""
 
 from __future__ import annotations
 
 from tui.metrics import units
 from tui.metrics.buckets import label
-from tui.model.search import RATE, Limit, Measured, Offer, Point, Search
+from tui.model.search import RATE, Limit, MeasuredLimit, Offer, Search, SearchPoint
 
 SAID = {"meets": "meets", "breaks": "breaks it", "unclear": "cannot be told", "void": "not measured"}
 
 
-def point_text(search: Search, point: Point, number: str) -> str:
+def point_text(search: Search, point: SearchPoint, number: str) -> str:
     """Return a point in a line: ``point 4/15: offered 12.0k IOPS, did 11.9k, read p99.9 1.31 ms of 2 ms: meets``."""
     limits = {limit.text: limit for limit in search.limits}
     figures = [
@@ -22,7 +22,7 @@ def point_text(search: Search, point: Point, number: str) -> str:
     return f"point {number}: {told}{cut}{verdict}{why}"
 
 
-def _figure(limit: Limit, found: Measured) -> str:
+def _figure(limit: Limit, found: MeasuredLimit) -> str:
     """Return what a limit came to: ``read p99.9 1.31 ms of 2.00 ms``."""
     if limit.metric == "errors":
         return f"{found.value:.0f} errors"

@@ -1,4 +1,4 @@
-"""Columns: each is declared once, for a list on a screen, a table in a terminal or in a file."""
+"""Columns, declared once for lists on screens, tables in terminals and in files."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 The interface is in pieces, each for one that asks: profiles, planning, the hosts, reading, showing, import.
 `Workload` is all of them, with answers for what a simple load generator has no need of: derive from it and say what
-differs.
-"""
+differs."""
 
 from __future__ import annotations
 
@@ -18,16 +17,16 @@ from tui.model.problem import Problem, UsageError
 from tui.model.tool import InProfile
 from tui.workloads.reading import Item, LogLine, Reader
 
-if TYPE_CHECKING:  # pydantic is for those who plan, msgspec for those who run
+if TYPE_CHECKING:
     from tui.model.address import HostAddress
     from tui.model.event import HostResult, MetadataResult, PhaseName, Sample
     from tui.model.plan import FileSpec, HostTask, JobLoad, Step
     from tui.model.profile import ParamValue, Profile
-    from tui.model.proof import Change
+    from tui.model.search import Change
     from tui.workloads.mpi import MpiProgram
 
 LatencyKind = Literal["clat", "lat"]
-CourseName = Literal["commands", "mpi"]
+ExecutorName = Literal["commands", "mpi"]
 __all__ = ["Item", "LogLine", "Reader", "Requirement", "Workload"]  # a load generator takes all from here
 
 
@@ -116,7 +115,7 @@ class OnHost(Protocol):
     """What the engine asks before and while something runs on hosts."""
 
     job_file: str = "job"  # what a task's `job_file` is called in the directory its command runs in
-    course: CourseName = "commands"  # one command on each host, released together; or one MPI program over all
+    course: ExecutorName = "commands"  # one command on each host, released together; or one MPI program over all
     end_codes: frozenset[str] = frozenset()  # verdicts that only say that it was ended; the engine knows by whom
 
     expected: bool = False  # hosts are looked at for it before there is any plan, and unfit without it

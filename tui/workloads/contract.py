@@ -1,8 +1,7 @@
 """The contract of `tui/workloads/base.py` as rules: what a load generator of another package returns is held to them.
 
 The types are those of the interface's own annotations; what else must hold of samples and results is here. Ours are not
-held to it when they run: tests replay what they printed through `tui.testing`.
-"""
+held to it when they run: tests replay what they printed through `tui.testing`."""
 
 from __future__ import annotations
 
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tui.model.address import HostAddress
-    from tui.model.plan import Step
-    from tui.model.provider import Provider
+    from tui.model.plan import Provider, Step
     from tui.workloads.base import Workload
 
 REQUIRED = ("name", "body", "build_steps", "reader")
@@ -85,10 +83,10 @@ FURTHER: Mapping[type, Any] = {
 @functools.cache
 def types() -> Types:
     """Return the rules of all types of the interface."""
-    from tui.model import address, event, plan, problem, profile, proof, tool, yaml_text
+    from tui.model import address, event, plan, problem, profile, search, tool, yaml_text
     from tui.workloads import base, mpi, reading
 
-    rooms = (yaml_text, problem, proof, address, event, plan, profile, tool, mpi, base, reading)
+    rooms = (yaml_text, problem, search, address, event, plan, profile, tool, mpi, base, reading)
     names: dict[str, Any] = {}
     for room in rooms:
         names |= vars(room)

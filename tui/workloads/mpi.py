@@ -1,7 +1,6 @@
 """What a load generator offers whose course is "mpi": one program, launched once over all hosts by mpiexec.
 
-The engine launches, watches and ends it; what it is, what it prints and what its figures mean, only its folder knows.
-"""
+The engine launches, watches and ends it; what it is, what it prints and what its figures mean, only its folder knows."""
 
 from __future__ import annotations
 
@@ -11,9 +10,8 @@ from typing import Protocol
 
 from tui.model.event import HostResult, MetadataResult
 from tui.model.plan import MpiLaunch, Step
-from tui.workloads.lines import Lines
-from tui.workloads.mpi_messages import mpi_explainer, unreachable
-from tui.workloads.reading import LogLine, Reader
+from tui.workloads.messages import mpi_explainer, unreachable
+from tui.workloads.reading import LineSplitter, LogLine, Reader
 
 LAUNCH = ("HYDRA_LAUNCH: ", "BT-LAUNCH ")  # lines by which mpiexec asks for a proxy on a host
 LAUNCH_END = "HYDRA_LAUNCH_END"
@@ -95,7 +93,7 @@ class ProxyReader:
         self.host = host
         self._step = step
         self._explainer = mpi_explainer()
-        self._out, self._err = Lines(), Lines()
+        self._out, self._err = LineSplitter(), LineSplitter()
 
     def feed(self, data: bytes) -> list[LogLine]:
         """Return explained lines."""

@@ -1,9 +1,20 @@
-"""What reads the output of a load generator: bytes become samples, lines for the log, a result and what is wrong."""
+"""Read the output of a load generator: the reader interface, printable lines, limits of memory and CPU time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from tui.model.bounded import MOST_CPU_S, MOST_MEMORY_BYTES
+from tui.model.plain import printable
+from tui.model.problem import Problem, UsageError
 
 if TYPE_CHECKING:
     from tui.model.event import HostResult, MetadataIteration, MetadataPhase, Sample, Severity
@@ -32,3 +43,113 @@ class Reader(Protocol):
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
         """Return (code, message) of everything that makes this host's result doubtful or failed; empty is clean."""
+
+
+LEAST_BYTES = 96 << 20  # granted also where the process is large already: the app, a test session
+VALUE_BYTES = 200  # of a value of a JSON document once it is an object, and of the table that it stands in
+WIDE = ((re.compile(rb"[\xf0-\xf7]"), 4), (re.compile(rb"[\xc4-\xef]"), 2))  # one letter makes all of them wide
+
+
+class TooMuchError(UsageError):
+    """What is read takes more than it may: no part of it is to be read either."""
+
+
+class ImportBudget:
+    """The one limit of memory and the one of time for everything that is read under it."""
+
+    def __init__(self, most_bytes: int = MOST_MEMORY_BYTES, most_s: float = MOST_CPU_S) -> None:
+        self._most_bytes = max(most_bytes, resident_bytes() + LEAST_BYTES)
+        self._limit_bytes, self._limit_s = most_bytes, most_s
+        self._end_s = time.thread_time() + most_s
+
+    def check(self, place: str, coming: int = 0) -> None:
+        """Raise TooMuchError when `coming` more bytes of memory do not fit, or the time is up."""
+        if resident_bytes() + coming > self._most_bytes:
+            why = f"takes more than {self._limit_bytes >> 20} MiB of memory: name a part of it"
+            raise TooMuchError(Problem(why, file=place))
+        if time.thread_time() > self._end_s:
+            raise TooMuchError(Problem(f"takes more than {self._limit_s:.0f} s of CPU: name a part of it", file=place))
+
+    def check_json(self, text: str | bytes, place: str) -> None:
+        """Raise TooMuchError when the values of a JSON text would not fit."""
+        commas = text.count(b",") if isinstance(text, bytes) else text.count(",")
+        self.check(place, len(text) + VALUE_BYTES * commas)
+
+    def json(self, text: str, place: str) -> Any:
+        """Return the value of a JSON text. Raises TooMuchError when it does not fit, ValueError, RecursionError."""
+        self.check_json(text, place)
+        return json.loads(text)
+
+    def text(self, data: bytes | bytearray, place: str, errors: str = "strict") -> str:
+        """Return bytes as text. Raises TooMuchError when it does not fit, UnicodeDecodeError."""
+        width = 1 if data.isascii() else next((width for letter, width in WIDE if letter.search(data)), 1)
+        self.check(place, len(data) * width)
+        return data.decode("utf-8-sig", errors)
+
+
+_of_thread = threading.local()
+
+
+def budget() -> ImportBudget:
+    """Return the budget in force; without one, a fresh one."""
+    found: ImportBudget | None = getattr(_of_thread, "budget", None)
+    return found or ImportBudget()
+
+
+@contextmanager
+def within(limits: ImportBudget) -> Iterator[ImportBudget]:
+    """Put a budget in force for this thread."""
+    before = getattr(_of_thread, "budget", None)
+    _of_thread.budget = limits
+    try:
+        yield limits
+    finally:
+        _of_thread.budget = before
+
+
+def resident_bytes() -> int:
+    """Return what the process holds in memory by now."""
+    return int(Path("/proc/self/statm").read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+LONGEST = 1 << 16
+
+
+def clean(line: bytes, longest: int = 4096) -> str:
+    """Return a line as printable text: no control characters, so that it cannot drive a terminal."""
+    return printable(line[:longest].decode("utf-8", "replace")).rstrip()
+
+
+class LineSplitter:
+    """Cuts bytes in any pieces into clean, non-empty lines. Of a line that does not end, the beginning is kept."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[str]:
+        """Return the lines that these bytes complete; blanks at their begin are kept."""
+        *lines, rest = (self._rest + data).split(b"\n")
+        self._rest = rest[:LONGEST]
+        return [text for line in lines if (text := clean(line, LONGEST))]
+
+    def close(self) -> list[str]:
+        """Return the last line, if its newline is missing."""
+        return self.feed(b"\n") if self._rest else []
+
+
+BLOCK = 1 << 20  # characters
+
+
+def numbered(text: str, file: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a kept text with their numbers, from 1, a block of them at a time.
+
+    Raises UsageError when the reader has taken more memory or time than its budget allows.
+    """
+    limits, start, number = budget(), 0, 0
+    while start < len(text):
+        end = text.find("\n", min(start + BLOCK, len(text))) + 1 or len(text)
+        limits.check(file, 8 * (end - start))
+        for line in text[start:end].splitlines():
+            number += 1
+            yield number, line
+        start = end

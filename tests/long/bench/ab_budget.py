@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tui.results.compare.noise import Floor
-from tui.results.compare.sequential import Look, Made, after_looks, side_of
+from tui.analysis.ab import InterimLook, PastLooks, after_looks, side_of
+from tui.analysis.measured import Floor
 
 FIXED = 10  # runs of a fixed n = 5 of both
 ROOM = 48  # for a profile of 60 s within an hour
@@ -25,11 +25,11 @@ def experiment(
         before = np.exp(random.normal(0, cov, floor_runs))
         floor = Floor(floor_runs, float(before.std(ddof=1) / before.mean()))
     values: dict[str, list[float]] = {"A": [], "B": []}
-    made: list[Look] = []
+    made: list[InterimLook] = []
     runs = 0
     for room, detect in sittings:
         while True:
-            found, new = after_looks(values["A"], values["B"], room, detect, floor, Made(made))
+            found, new = after_looks(values["A"], values["B"], room, detect, floor, PastLooks(made))
             made += new
             if found is not None and found.answer in ("higher", "lower"):
                 return True, runs

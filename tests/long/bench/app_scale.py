@@ -36,7 +36,7 @@ def run_app(folder: Path, lags: Path) -> None:
     os.environ.update(TERM="xterm-256color", COLORTERM="truecolor", BENCHTUI_HOME=str(folder))
     from tui.app.app import BenchtuiApp
     from tui.app.frame.shell import Options
-    from tui.app.screens.live.screen import LiveScreen
+    from tui.app.screens.live import LiveScreen
     from tui.cli.open_app import collect_in_short_passes
     from tui.model.paths import Paths
 

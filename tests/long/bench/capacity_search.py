@@ -18,8 +18,8 @@ import numpy as np
 
 from tests.long.bench.kept import Row, told
 from tests.sizing.systems import System, capacity_of_mmc, measure, p99_limit, searched
-from tui.model.search import Limit, Offer, Point, Search
-from tui.sizing.answer import Answer
+from tui.capacity.answer import CapacityAnswer
+from tui.model.search import Limit, Offer, Search, SearchPoint
 
 NEAR = 0.03
 MOST_POINTS = 15
@@ -61,10 +61,10 @@ QUICK = ("M/M/1", "M/G/1 with stalls of 15 ms, one a second", "speed differs by 
 class Trial:
     """One search: its answer over the truth, whether the interval held it, and what it cost."""
 
-    answer: Answer
+    answer: CapacityAnswer
     error: float
     covered: bool
-    points: list[Point]
+    points: list[SearchPoint]
 
     @property
     def seconds(self) -> float:
@@ -142,7 +142,7 @@ def rms(values: list[float]) -> float:
     return float(np.sqrt(np.mean(np.square(values))))
 
 
-def agreement(answers: list[Answer]) -> tuple[int, float]:
+def agreement(answers: list[CapacityAnswer]) -> tuple[int, float]:
     """Return how repetitions agree: intervals that hold the median of all, and the share of pairs that overlap."""
     middle = median(each.capacity.value or 0.0 for each in answers)
     ends = [(each.capacity.low or 0.0, each.capacity.high or 0.0) for each in answers]

@@ -21,8 +21,8 @@ from tests.long.bench.fleet import fleet
 from tests.long.bench.kept import ROOT, Row, told
 from tui.journal.reader import read_events
 from tui.model.event import PhaseEnded, PhaseStarted, RunEnded, RunStarted, Sample
+from tui.model.plain_data import parse_utc
 from tui.model.rundir import JOURNAL_FILE
-from tui.model.utc import parse_utc
 
 SIZES = tuple(int(word) for word in os.environ.get("SIZES", "16,64,256,512").split(","))
 SECONDS = int(os.environ.get("SECONDS_EACH", "30"))

@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 
 from tests.results.samples import DATA
-from tui.results.store.build import write_record
-from tui.results.store.index import INDEX_FILE
+from tui.library.build import write_record
+from tui.library.runs import INDEX_FILE
 
 HERE = Path(__file__).parents[3]
 RUNS, TIMES, TARGET_S = 10_000, 5, 0.5

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from tests.lab.course import course
 from tests.lab.sshd import SshdLab
-from tui.engine.planning.search import Wish
-from tui.engine.running.run import execute
-from tui.results.store.build import build_record
+from tui.engine.plan.search import SearchChoice
+from tui.engine.run.run import execute
+from tui.library.build import build_record
 
 BLKIO = Path("/sys/fs/cgroup/blkio")
 LIMITS = [int(limit) for limit in os.environ.get("LIMITS", "400,1000").split(",")]  # IOPS
@@ -73,7 +73,7 @@ async def found(folder: Path, iops: int) -> Interval | None:
     (folder / "limit.yaml").write_text(PROFILE)
     with limited(folder.stat().st_dev, iops) as join, SshdLab(folder / "lab", 2, wrapper=join) as lab:
         begun = time.monotonic()
-        wish, size = Wish("capacity", (SLO,)), "32M"
+        wish, size = SearchChoice("capacity", (SLO,)), "32M"
         path = folder / "limit.yaml"
         async with course(folder, lab, "8s", hosts=2, size=size, profile=path, telemetry=False, search=wish) as run:
             await execute(run.ctx)

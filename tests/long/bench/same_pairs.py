@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from tests.results.compare_runs import latency_of, run, step
+from tui.analysis.compare import compare
+from tui.analysis.measured import NoiseFloors, measure
 from tui.model.record import RunRecord
-from tui.results.compare.compare import compare
-from tui.results.compare.noise import NoiseFloors, measure
 
 DATA = Path(__file__).parents[2] / "data" / "compare" / "series.json"
 SECONDS = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import timeit
 from functools import partial
 
-from tui.metrics.sparkline import Symbols, area
+from tui.text.sparkline import Symbols, area
 
 MARKS: tuple[Symbols, ...] = ("braille", "block", "ascii")
 TIMES = 20

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tui.cli.main import main
-from tui.results.pack.manifest import MANIFEST_FILE
-from tui.results.pack.stream import Deflated, Inflated
-from tui.results.pack.write import pack
+from tui.library.archives import Deflated, Inflated
+from tui.library.manifest import MANIFEST_FILE
+from tui.library.pack import pack
 
 RUN = "20261122T023003Z-demo-quick-1616"
 DATA = Path(__file__).parents[2] / "data" / "runs" / "plain"

@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 from tests.long.fuzz import packs
 from tui.cli.main import main
+from tui.library.filter import parse
 from tui.model import hostspec
 from tui.model.address import HostAddress
 from tui.model.criteria import parse_criterion
 from tui.model.paths import presets_dir
 from tui.model.problem import BenchtuiError
-from tui.model.search_spec import parse_limit
+from tui.model.profile_parts import parse_limit
 from tui.remote.sshconfig import resolve
 from tui.remote.transport import HostError
-from tui.results.store.filter import parse
 
 DATA = Path(__file__).parents[2] / "data"
 LARGEST = 300_000  # bytes of a sample
@@ -117,7 +117,7 @@ def _spec(text: str) -> None:
 def _packs() -> list[bytes]:
     import tempfile
 
-    from tui.results.pack.write import pack
+    from tui.library.pack import pack
 
     with tempfile.TemporaryDirectory() as folder:
         run_dir, file = Path(folder, RUN), Path(folder, "run.bt")

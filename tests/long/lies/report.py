@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.long.lies.lie import Lie
 from tests.long.lies.play import Played
-from tui.results.findings.catalogue import CHECKS
+from tui.judge.catalogue import CHECKS
 
 Outcome = Mapping[Lie, Sequence[Played]]
 MISSED_OF, WRONG_OF, WEAKENED_OF = 20, 10, 100  # one in so many is allowed: lies, limiters, clean runs

@@ -17,9 +17,9 @@ from tests.app.stage import Stage, app_on
 from tests.app.test_facts_differ import finished as differing
 from tests.app.test_operations import iterations, metadata_run
 from tests.long.pictures.looks import Look, Open, Picture, on_tab, pressed
-from tui.model.event import HostFacts, HostProblem, HostState, RunEnded
-from tui.results.findings import live as findings
-from tui.results.store.build import write_record
+from tui.judge import live as findings
+from tui.library.build import write_record
+from tui.model.event import HostFactsCollected, HostProblem, HostState, RunEnded
 
 MDTEST = Path(__file__).parents[2] / "data" / "runs" / "mdtest"
 SECONDS = 100
@@ -87,8 +87,8 @@ def limited(home: Path) -> RunMaker:
     """Clients without CPU, one of another kernel, with servers beside them."""
     maker = scenes.begun(home, 6, busy=test_live_judged.BUSY)
     for host in maker.hosts:
-        maker.add(HostFacts(t=1.2, host=host, facts={"nics": test_live_judged.nics(9000)}))
-    maker.add(HostFacts(t=1.2, host=maker.hosts[-1], facts={"kernel": "Linux 5.14.0-427.el9"}))
+        maker.add(HostFactsCollected(t=1.2, host=host, facts={"nics": test_live_judged.nics(9000)}))
+    maker.add(HostFactsCollected(t=1.2, host=maker.hosts[-1], facts={"kernel": "Linux 5.14.0-427.el9"}))
     servers = ("osd-1", "osd-2")
     for server in servers:
         maker.look_at(server, test_live_judged.SERVER, server=True)

@@ -11,10 +11,10 @@ from tests.app.stage import Stage
 from tests.app.test_facts_differ import ALIKE, facts_of
 from tests.long.pictures.looks import Act, Look, Open, Picture, pressed, settled
 from tui.app.app import BenchtuiApp
-from tui.app.screens.editor.screen import EditorScreen
+from tui.app.screens.editor import EditorScreen
 from tui.engine.preflight.host_check import HostCheck
-from tui.results.store.build import write_record
-from tui.results.store.marks import rename, retag, star
+from tui.library.build import write_record
+from tui.library.summary import rename, retag, star
 
 INVENTORY = """\
 hosts:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tui.model.plan import Step
-from tui.workloads.fio.framing import Framer
-from tui.workloads.fio.snapshot import Snapshot, decode
+from tui.workloads.fio.snapshot import Framer, Snapshot, decode
 
 DATA = Path(__file__).parents[2] / "data" / "fio"
 

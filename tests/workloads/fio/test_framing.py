@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.workloads.fio.fixtures import names, recording
-from tui.workloads.fio.framing import Framer, Piece
+from tui.workloads.fio.snapshot import Framer, Piece
 
 WHOLE = [name for name in names("stream", "stall", "size") if not name.endswith("-merged")]
 
@@ -86,7 +86,7 @@ def test_an_object_that_begins_inside_another_is_kept_and_the_broken_one_counted
 
 
 def test_an_endless_object_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.workloads.fio.framing.MAX_OBJECT_BYTES", 100)
+    monkeypatch.setattr("tui.workloads.fio.snapshot.MAX_OBJECT_BYTES", 100)
     framer = Framer()
     assert framer.feed(b"{\n" + b'  "x" : 1,\n' * 20) == []
     assert framer.feed(pretty({"after": 1}) + b"\n") == [pretty({"after": 1})]

@@ -14,7 +14,7 @@ from tests.workloads.fio.real import needs_fio, run, tree
 from tui.model.event import Sample
 from tui.model.plan import FileSpec
 from tui.model.problem import UsageError
-from tui.workloads.fio.layout_job import MAX_PARALLEL, layout_job
+from tui.workloads.fio.layout import MAX_PARALLEL, layout_job
 from tui.workloads.fio.reader import FioReader
 
 MIB = 1 << 20

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.workloads.fio.messages import errno_text, explainer
+from tui.workloads.fio.reader import errno_text, explainer
 
 
 def explain(line: str) -> tuple[str, str, dict[str, str]]:

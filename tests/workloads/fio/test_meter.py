@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from tests.workloads.fio.fixtures import names, snapshots
 from tui.model.event import Sample
-from tui.workloads.fio.meter import Meter
-from tui.workloads.fio.snapshot import Direction, Job, Latency, LatencyKind, Snapshot
+from tui.workloads.fio.results import Meter
+from tui.workloads.fio.snapshot import LatencyKind, Snapshot, StatusDirection, StatusJob, StatusLatency
 
 STREAMS = [name for name in names("stream", "stall", "size", "errors") if snapshots(name)]
 
@@ -26,11 +26,11 @@ def moment(ms: int, *ios: int, latencies: bool = True, started: int = 0, runtime
     return Snapshot(timestamp_ms=1_000_000 + ms, jobs=[job(ms, each, latencies, started, runtime) for each in ios])
 
 
-def job(ms: int, ios: int, latencies: bool, started: int, runtime: int | None) -> Job:
-    clat = Latency(max=900, mean=100.0, n=ios, bins={100: ios}) if latencies and ios else Latency()
+def job(ms: int, ios: int, latencies: bool, started: int, runtime: int | None) -> StatusJob:
+    clat = StatusLatency(max=900, mean=100.0, n=ios, bins={100: ios}) if latencies and ios else StatusLatency()
     ran = runtime if runtime is not None else ms if ios else 0
-    read = Direction(io_bytes=ios * 4096, total_ios=ios, runtime=ran, clat=clat)
-    return Job(jobname="j", job_start=started and 1_000_000 + started, read=read)
+    read = StatusDirection(io_bytes=ios * 4096, total_ios=ios, runtime=ran, clat=clat)
+    return StatusJob(jobname="j", job_start=started and 1_000_000 + started, read=read)
 
 
 @pytest.mark.parametrize("name", STREAMS)

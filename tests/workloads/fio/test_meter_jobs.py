@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from tests.workloads.fio.test_meter import moment, samples
 from tui.model.event import PhaseName, encode
-from tui.workloads.fio.meter import Meter
-from tui.workloads.fio.snapshot import Direction, Snapshot
+from tui.workloads.fio.results import Meter
+from tui.workloads.fio.snapshot import Snapshot, StatusDirection
 
 NAMES = ("first", "second")
 
@@ -22,7 +22,7 @@ def named(snapshot: Snapshot, *names: str) -> Snapshot:
 def writing(snapshot: Snapshot, place: int) -> Snapshot:
     """The job at this place writes what it read."""
     jobs = list(snapshot.jobs)
-    jobs[place] = replace(jobs[place], write=jobs[place].read, read=Direction())
+    jobs[place] = replace(jobs[place], write=jobs[place].read, read=StatusDirection())
     return replace(snapshot, jobs=jobs)
 
 

@@ -18,9 +18,9 @@ from tui.model.address import HostAddress
 from tui.model.plan import HostTask, Step
 from tui.model.problem import UsageError
 from tui.model.profile import resolve_params
-from tui.model.profile_type import whole
+from tui.model.profile_model import whole
 from tui.workloads.base import Paced
-from tui.workloads.fio.rates import rate_of_gap, spread, worker_rates
+from tui.workloads.fio.variants import rate_of_gap, spread, worker_rates
 
 JOB = {"rw": "randrw", "rwmixread": 70, "ioengine": "libaio", "iodepth": 4, "numjobs": 4, "size": "1M"}
 

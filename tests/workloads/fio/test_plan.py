@@ -14,7 +14,7 @@ from tui.model.address import HostAddress
 from tui.model.plan import FileSpec, Step
 from tui.model.problem import UsageError
 from tui.model.profile import Profile, resolve_params
-from tui.model.profile_type import whole
+from tui.model.profile_model import whole
 from tui.workloads.fio.jobfile import render
 from tui.workloads.fio.options import job_options
 from tui.workloads.fio.plan import (

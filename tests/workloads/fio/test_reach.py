@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.profiles.catalogue import Catalogue
-from tui.engine.safety.destroy import unnamed_devices
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.plan.plan import Choices, build_plan
+from tui.engine.preflight.destroy import unnamed_devices
 from tui.model.address import HostAddress
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
@@ -22,8 +22,7 @@ from tui.model.profile import resolve_params
 from tui.model.profile_load import load_profile
 from tui.workloads.fio.body import resolve_options
 from tui.workloads.fio.jobimport import import_job
-from tui.workloads.fio.option_table import by_name, canonical, table
-from tui.workloads.fio.reach import reach_of, reach_of_engine
+from tui.workloads.fio.option_table import by_name, canonical, reach_of, reach_of_engine, table
 
 LOGS = ("write_iolog", "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log")
 UNSEEN = [

@@ -8,7 +8,7 @@ from tests.workloads.fio.fixtures import names, snapshots
 from tui.metrics.histogram import Histogram, label
 from tui.model.event import HostResult
 from tui.workloads.fio.results import host_result
-from tui.workloads.fio.snapshot import Direction, Job, Snapshot
+from tui.workloads.fio.snapshot import Snapshot, StatusDirection, StatusJob
 
 RESULTS = [name for name in names("stream", "stall", "size") if snapshots(name)]
 
@@ -68,9 +68,9 @@ def test_a_single_group_is_not_repeated_by_name() -> None:
     assert result_of("stream/basic-randread-2jobs-3.33").jobs == {}
 
 
-def wave(name: str, waits: bool) -> Job:
-    part = Direction(total_ios=1000, io_bytes=4096_000, runtime=2000, iops=500.0, bw_bytes=2048_000)
-    return Job(jobname=name, options={"stonewall": "1"} if waits else {}, read=part)
+def wave(name: str, waits: bool) -> StatusJob:
+    part = StatusDirection(total_ios=1000, io_bytes=4096_000, runtime=2000, iops=500.0, bw_bytes=2048_000)
+    return StatusJob(jobname=name, options={"stonewall": "1"} if waits else {}, read=part)
 
 
 def test_rates_of_jobs_that_ran_one_after_another_are_not_added() -> None:
@@ -122,7 +122,7 @@ def test_ios_that_failed_are_counted(name: str, count: int) -> None:
 
 
 def test_cpu_is_averaged_over_jobs_by_their_time() -> None:
-    jobs = [Job(usr_cpu=10.0, job_runtime=3000), Job(usr_cpu=50.0, job_runtime=1000)]
+    jobs = [StatusJob(usr_cpu=10.0, job_runtime=3000), StatusJob(usr_cpu=50.0, job_runtime=1000)]
     assert host_result(Snapshot(1, jobs=jobs), "h", 0, final=True).usr_cpu == 20.0
 
 

@@ -16,7 +16,7 @@ from tui.model.paths import presets_dir
 from tui.model.problem import UsageError
 from tui.model.profile import scalar_text
 from tui.model.profile_load import load_profile
-from tui.model.profile_schema import profile_file_schema
+from tui.model.profile_model import profile_file_schema
 from tui.model.yaml_text import load
 from tui.workloads.fio.option_table import OWN_OPTIONS, by_name, canonical, option_problem
 from tui.workloads.fio.schema import value_schema

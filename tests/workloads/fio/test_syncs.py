@@ -6,8 +6,7 @@ import pytest
 
 from tests.workloads.fio.fixtures import snapshots
 from tui.metrics.histogram import Histogram, label
-from tui.workloads.fio.meter import Meter
-from tui.workloads.fio.results import host_result
+from tui.workloads.fio.results import Meter, host_result
 from tui.workloads.fio.snapshot import Snapshot
 
 RECORDED = ["stream/fdatasync-3.33", "stream/loops-3.33", "stream/loops-master"]

@@ -12,8 +12,8 @@ from tui.model.address import HostAddress
 from tui.model.plan import Step
 from tui.model.problem import UsageError
 from tui.model.profile import resolve_params
-from tui.model.profile_type import whole
-from tui.model.proof import Change
+from tui.model.profile_model import whole
+from tui.model.search import Change
 
 PARAMS = {"depth": {"default": 4, "kind": "count"}, "jobs": {"default": 4, "kind": "count", "spread": True}}
 MDTEST = {"directory": "/mnt/t", "ranks_per_host": 1, "items": 1, "iterations": 1}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tui.model.event import ALL_OVER, MetadataIteration, MetadataPhase
-from tui.workloads.mdtest.output import OPERATIONS, Output
+from tui.workloads.mdtest.output import OPERATIONS, MdtestOutput
 
 DATA = Path(__file__).parents[2] / "data" / "mdtest"
 RECORDINGS = sorted(path.stem for path in DATA.glob("*.out"))
@@ -19,8 +19,8 @@ def lines_of(name: str) -> list[str]:
     return [line[8:] for line in lines] if "timestamps" in name else lines
 
 
-def read(name: str, **known: int) -> tuple[Output, list[MetadataPhase | MetadataIteration]]:
-    output = Output(**known)  # type: ignore[arg-type]  # the fields are numbers here
+def read(name: str, **known: int) -> tuple[MdtestOutput, list[MetadataPhase | MetadataIteration]]:
+    output = MdtestOutput(**known)  # type: ignore[arg-type]  # the fields are numbers here
     events = [output.line(line, float(number)) for number, line in enumerate(lines_of(name))]
     return output, [event for event in events if event is not None]
 
@@ -117,7 +117,7 @@ def test_a_creation_that_a_stonewall_interrupts_is_one_phase() -> None:
 
 
 def test_version_3_2_is_told_from_1_9_3_by_its_quotes() -> None:
-    output = Output()
+    output = MdtestOutput()
     output.line("mdtest-1.9.3 was launched with 2 total task(s) on 1 node(s)")
     output.line('Command line used: mdtest "-v" "-N" "2"')
     assert output.version == "3.2"

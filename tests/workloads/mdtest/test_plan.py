@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
+from tui.engine.inputs.profiles import Catalogue, LoadedProfile
+from tui.engine.plan.plan import Choices, build_plan
 from tui.model.address import HostAddress
 from tui.model.plan import MpiLaunch, Step
 from tui.model.problem import UsageError
-from tui.workloads.mdtest.command import bytes_per_file, inodes_needed, item_phases, trial_options
+from tui.workloads.mdtest.output import bytes_per_file, inodes_needed, item_phases, trial_options
 
 EIGHT = [HostAddress(f"c{number}") for number in range(1, 9)]
 

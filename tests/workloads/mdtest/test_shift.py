@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.workloads.mdtest.shift import NEXT_CLIENT, Placement, shift_of, shift_warning, stride_for
+from tui.workloads.mdtest.program import NEXT_CLIENT, Placement, shift_of, shift_warning, stride_for
 
 EIGHT = Placement(8, 136)
 

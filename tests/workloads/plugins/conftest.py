@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tui.testing.known import standing_in
+from tui.testing.replay import standing_in
 
 PACKAGE = Path(__file__).parents[2] / "generators" / "ddsync"
 

@@ -14,19 +14,18 @@ from pydantic import BaseModel, create_model, field_validator
 
 from tests.workloads.plugins.conftest import PACKAGE
 from tui import workloads
-from tui.engine.hosts.fan_out import host_error
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.profiles.catalogue import Catalogue
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.plan.plan import Choices, build_plan
 from tui.model import tool
 from tui.model.address import HostAddress
 from tui.model.event import Buckets, DirectionResult, DirectionSample, HostResult, LatencyResult, Sample, decode, encode
 from tui.model.plain_data import plain
-from tui.model.plan import HostTask, Plan, Step
+from tui.model.plan import HostTask, Plan, Provider, Step
 from tui.model.plugin import PLUGIN_FAILED, PluginError
 from tui.model.problem import UsageError
-from tui.model.profile_schema import profile_file_schema
-from tui.model.provider import Provider
-from tui.testing.known import standing_in
+from tui.model.profile_model import profile_file_schema
+from tui.remote.fan_out import host_error
+from tui.testing.replay import standing_in
 from tui.workloads.base import Paced
 from tui.workloads.contract import types
 

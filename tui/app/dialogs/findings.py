@@ -1,4 +1,4 @@
-"""Everything that was found of a run, to scroll through."""
+"""Dialogs that show text: the findings of a run, the details of a host."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from tui.app.dialogs.base import Dialog
-from tui.app.widgets.textpane import Builder, TextPane
+from tui.app.dialogs.confirm import Dialog
+from tui.app.widgets.lines import Builder, TextPane
 
 
 class FindingsDialog(Dialog[None]):
@@ -40,3 +40,9 @@ class FindingsDialog(Dialog[None]):
         pane = self.query_one(TextPane)
         pane.show(self.builder)
         pane.focus()
+
+
+class HostDialog(FindingsDialog):
+    """A host as it is at one moment: telemetry over time, facts, command, messages."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("i", "dismiss", "close", show=False)]

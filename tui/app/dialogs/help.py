@@ -1,22 +1,57 @@
-"""The list of every key, with search; made from the registry."""
+"""The list of keys, the command palette, the notice that the terminal is too small."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.containers import Vertical
-from textual.widgets import Input
+from textual.content import Content
+from textual.geometry import Size
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
 
-from tui.app.dialogs.base import Dialog
-from tui.app.keys import actions
-from tui.app.keys.screens import SCREENS
+from tui.app.dialogs.confirm import Dialog
+from tui.app.terminal import actions
+from tui.app.terminal.actions import SCREENS
 from tui.app.widgets.field import TextInput
+from tui.app.widgets.lines import TextPane
 from tui.app.widgets.picklist import Heading
-from tui.app.widgets.textpane import TextPane
 from tui.text.line import ACCENT, HEADING, TEXT, Line, labelled
+
+
+class TooSmall(ModalScreen[None]):
+    """Covers everything until the terminal has grown."""
+
+    CSS_PATH = "too_small.tcss"
+    BINDINGS: ClassVar = [Binding("q", "app.quit", show=False)]
+
+    def __init__(self, least: Size) -> None:
+        super().__init__()
+        self.least = least
+
+    def compose(self) -> ComposeResult:
+        """One line."""
+        yield Static(id="too-small")
+
+    def on_mount(self) -> None:
+        """Say the size."""
+        self.tell(self.app.size)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Say the new size."""
+        self.tell(event.size)
+
+    def tell(self, size: Size) -> None:
+        """Name what is and what is needed."""
+        text = f"terminal is {size.width}x{size.height}; benchtui needs {self.least.width}x{self.least.height}"
+        self.query_one(Static).update(Content(text))
+
 
 TITLES = {"app": "Everywhere", "list": "Lists", **{entry.name: entry.title for entry in SCREENS}}
 KEY_CELLS = 13
@@ -104,3 +139,51 @@ class HelpScreen(Dialog[None]):
     def action_list(self, name: str) -> None:
         """Scroll while the search field has the focus."""
         getattr(self.query_one(TextPane), f"action_{name}")()
+
+
+HIDDEN = {"app.palette", "app.interrupt", "app.back"}
+MOVES = {action.action for action in actions.in_scope("list")} | {"left", "right"}
+
+
+def commands_of(screen: str) -> list[actions.Action]:
+    """Return what the palette offers on a screen: no cursor movement."""
+    return [a for a in actions.of_screen(screen) if a.action not in MOVES and a.id not in HIDDEN]
+
+
+def title_of(action: actions.Action) -> str:
+    """Return ``Check  c``: label and key."""
+    label = action.label[:1].upper() + action.label[1:]
+    return f"{label}  {action.shown_keys}".rstrip()
+
+
+class Palette(CommandPalette):
+    """Textual's palette, in our colours."""
+
+    CSS_PATH = "palette.tcss"
+
+
+class ActionCommands(Provider):
+    """Searches labels and help texts."""
+
+    @property
+    def found(self) -> list[actions.Action]:
+        """The actions of the screen the palette was opened on."""
+        return commands_of(getattr(self.screen, "SCOPE", "app"))
+
+    def runner(self, action: actions.Action) -> Callable[[], Awaitable[bool]]:
+        """Return what runs an action where the palette was opened."""
+        return partial(self.app.run_action, action.target, default_namespace=self.screen)
+
+    async def discover(self) -> Hits:
+        """Everything, before anything is typed."""
+        for action in self.found:
+            yield DiscoveryHit(title_of(action), self.runner(action), action.label, action.help)
+
+    async def search(self, query: str) -> Hits:
+        """What matches, best first."""
+        matcher = self.matcher(query)
+        for action in self.found:
+            title = title_of(action)
+            score = max(matcher.match(title), matcher.match(action.help) * 0.9)
+            if score > 0:
+                yield Hit(score, matcher.highlight(title), self.runner(action), action.label, action.help)

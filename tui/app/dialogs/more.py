@@ -11,13 +11,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Static
 
-from tui.app.dialogs.base import Dialog
+from tui.app.dialogs.confirm import Dialog
 from tui.app.widgets.form import FieldSpec, Form
-from tui.engine.recovery.more import Spent, with_more
+from tui.engine.extend_search import Spent, with_more
 from tui.model.problem import UsageError
+from tui.model.profile_parts import known_span
 from tui.model.quantities import parse_duration, short_duration
 from tui.model.search import Search
-from tui.model.search_spec import known_span
 
 POINTS, WITHIN = "points", "within"
 

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Button
 
-from tui.app.dialogs.base import Dialog
+from tui.app.dialogs.confirm import Dialog
 from tui.app.widgets.form import FieldSpec, Form
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from tui.engine.planning.search import Wish
+    from tui.engine.plan.search import SearchChoice
     from tui.engine.preflight.host_check import HostCheck
     from tui.model.address import HostAddress
 
@@ -29,7 +29,7 @@ class Selection(Struct):
     cleanup: bool | None = None
     precondition: bool = True
     attest: dict[str, str] = field(default_factory=dict)  # answers by condition
-    search: Wish | None = None  # None: what the profile searches for, if it does
+    search: SearchChoice | None = None  # None: what the profile searches for, if it does
     servers: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)  # what to know of a choice that a run before made
     changes: int = 0  # times that everything was chosen anew: what shows it has to be filled again

@@ -1,33 +1,92 @@
-"""What every screen can ask of the app around it: what is chosen, the backend, other screens, runs."""
+"""The app as screens know it: options, paths, selected hosts and profile, keys typed ahead."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, field
-from textual import work
+from textual import events, work
+from textual.app import App
+from textual.message_pump import MessagePump
 
 from tui.app.frame.selection import Selection
-from tui.app.keys.screens import BY_NAME
-from tui.app.keys.typeahead import TypeAheadApp
+from tui.app.terminal.actions import BY_NAME
 from tui.app.terminal.driver import TerminalDriver
-from tui.app.terminal.stylesheet import KeptStylesheet
-from tui.app.terminal.theme import pick_symbols
+from tui.app.terminal.theme import KeptStylesheet, pick_symbols
 from tui.model.paths import Paths
 from tui.model.problem import BenchtuiError
 from tui.model.settings import Settings
 
 if TYPE_CHECKING:
-    from tui.engine.hosts.fleet import Fleet
-    from tui.engine.process.questions import Questions
-    from tui.engine.profiles.catalogue import Catalogue
+    from tui.engine.inputs.hosts import Fleet
+    from tui.engine.inputs.profiles import Catalogue
+    from tui.engine.questions import Questions
+    from tui.library.runs import RunStore
     from tui.remote.vault import Asker
-    from tui.results.store.runs import RunStore
+
+Result = TypeVar("Result")
+PATIENCE_S = 0.5  # a widget that is removed while it holds a key never says that it is done with it
+
+
+class TypeAheadApp(App[Result]):
+    """An app in which keys wait for their turn."""
+
+    def __init__(self, **options: object) -> None:
+        super().__init__(**options)  # type: ignore[arg-type]
+        self._waiting: deque[events.Key] = deque()
+        self._in_turn = 0  # number of the key that is having its effect, 0 for none
+        self._turns = 0
+
+    @property
+    def key_on_its_way(self) -> bool:
+        """Tell whether a key has not had its effect yet."""
+        return bool(self._in_turn or self._waiting)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Let a new key wait while another one is on its way."""
+        if not isinstance(event, events.Key) or event.is_forwarded:
+            await super().on_event(event)
+            return
+        self._waiting.append(event)
+        if not self._in_turn:
+            await self._next_key()
+
+    async def _next_key(self) -> None:
+        event = self._waiting.popleft()
+        self._turns += 1
+        self._in_turn = turn = self._turns
+        target: MessagePump = self.focused or self.screen
+        await super().on_event(event)
+        if event.is_forwarded:
+            self._follow(target, event, turn)
+        else:  # a priority binding took it
+            self.call_later(self._turn_over, turn)
+        self.set_timer(PATIENCE_S, lambda: self.call_later(self._turn_over, turn))
+
+    def _follow(self, node: MessagePump, event: events.Key, turn: int) -> None:
+        """Come back when `node` has dealt with the key: everything posted to it before is done by then."""
+        if not node.call_later(self._dealt_with, node, event, turn):
+            self.call_later(self._turn_over, turn)
+
+    def _dealt_with(self, node: MessagePump, event: events.Key, turn: int) -> None:
+        parent = node._parent
+        if event._stop_propagation or parent is None or parent is self:
+            self.call_later(self._turn_over, turn)  # what bubbled to the app stands before this in its queue
+        else:
+            self._follow(parent, event, turn)
+
+    async def _turn_over(self, turn: int) -> None:
+        if turn != self._in_turn:
+            return
+        self._in_turn = 0
+        if self._waiting:
+            await self._next_key()
 
 
 RECENT = 50  # runs that are looked at for what was used last
@@ -54,7 +113,7 @@ class Options(Struct, frozen=True):
     fleet: Fleet | None = None  # what the command line asked sources for is known to it
 
 
-class Shell(TypeAheadApp[None]):
+class AppShell(TypeAheadApp[None]):
     """The app as screens know it. `subjects` holds what each screen shows that shows one run or one file."""
 
     def __init__(self, options: Options) -> None:
@@ -83,8 +142,7 @@ class Shell(TypeAheadApp[None]):
     def fleet(self) -> Fleet:
         """Hosts that can be chosen. Raises UsageError when the inventory is broken."""
         if self._fleet is None:
-            from tui.engine.hosts.fleet import Fleet
-            from tui.engine.hosts.inventory_file import read_inventory
+            from tui.engine.inputs.hosts import Fleet, read_inventory
 
             asked = self.options.fleet
             self._fleet = Fleet(read_inventory(self.inventory_file), self.options.ssh_config, like=asked)
@@ -103,7 +161,7 @@ class Shell(TypeAheadApp[None]):
     def catalogue(self) -> Catalogue:
         """Profiles that can be chosen."""
         if self._catalogue is None:
-            from tui.engine.profiles.catalogue import Catalogue
+            from tui.engine.inputs.profiles import Catalogue
 
             self._catalogue = Catalogue(self.paths.profiles)
         return self._catalogue
@@ -111,8 +169,7 @@ class Shell(TypeAheadApp[None]):
     @property
     def store(self) -> RunStore:
         """Runs that were kept, and those of others that are configured. Raises UsageError when that cannot be read."""
-        from tui.results.store.runs import RunStore
-        from tui.results.store.shared import shared_directories
+        from tui.library.runs import RunStore, shared_directories
 
         ours = self.options
         return RunStore(self.paths.runs, shared_directories(self.paths, ours.environ, (), ours.settings.shared))
@@ -126,7 +183,7 @@ class Shell(TypeAheadApp[None]):
 
     def target_directory(self) -> str | None:
         """Return the directory that the chosen profile is about, so that a check of hosts looks at it too."""
-        from tui.engine.planning.plan import target_of
+        from tui.engine.plan.plan import target_of
         from tui.model.profile import resolve_params
 
         try:
@@ -199,7 +256,7 @@ class Shell(TypeAheadApp[None]):
 
     def run_is_alive(self, run_dir: Path) -> bool:
         """Return whether a run goes on, or is about to."""
-        from tui.results.store.summary import summarize
+        from tui.library.summary import summarize
 
         summary = summarize(run_dir)
         return summary is not None and summary.state == "running"
@@ -219,6 +276,6 @@ class Shell(TypeAheadApp[None]):
     @work(group="log-in")
     async def answer_questions(self, questions: Questions, person: Asker | None = None) -> None:
         """Ask for what the hosts of a run want before they let its engine in."""
-        from tui.app.dialogs import log_in
+        from tui.app.dialogs import text_entry
 
-        await log_in.answer_all(person or partial(log_in.ask, self), questions)
+        await text_entry.answer_all(person or partial(text_entry.ask, self), questions)

@@ -12,11 +12,11 @@ from msgspec import Struct
 from tui.text.line import ACCENT, LABEL, WARN, Line, Run, wrap
 
 if TYPE_CHECKING:
-    from tui.results.compare.compare import Comparison
-    from tui.results.compare.criteria import Judged
+    from tui.analysis.compare import Comparison
+    from tui.analysis.criteria import JudgedCriterion
 
 
-class Wish(Struct, frozen=True):
+class ComparisonRequest(Struct, frozen=True):
     """What somebody asked for. None: until they do, what `ab` ran is joined and its settings may differ."""
 
     turn: int = 0  # which side is A
@@ -24,11 +24,11 @@ class Wish(Struct, frozen=True):
     accept: bool | None = None
 
 
-class Shown(Struct, frozen=True):
+class ShownComparison(Struct, frozen=True):
     """The comparison as it is shown; `can_join` and `can_accept` are what else could be asked for."""
 
     sides: tuple[tuple[Path, ...], ...]
-    found: list[tuple[Comparison, list[Judged]]]
+    found: list[tuple[Comparison, list[JudgedCriterion]]]
     by: str = ""  # what runs are joined by; empty: they are not
     across: tuple[str, ...] = ()
     can_join: bool = False
@@ -63,14 +63,14 @@ class Shown(Struct, frozen=True):
         return "as old as the other" if {first} == {*begun} else "the oldest run" if first <= min(begun) else "newer"
 
 
-def compared(runs: Sequence[Path], noise: Path, wish: Wish) -> Shown:
+def compared(runs: Sequence[Path], noise: Path, wish: ComparisonRequest) -> ShownComparison:
     """Return each side against the first, and how it stands by its thresholds. Raises BenchtuiError."""
-    from tui.results.compare.compare import compare
-    from tui.results.compare.criteria import judge_against
-    from tui.results.compare.noise import NoiseFloors
-    from tui.results.compare.sides import apart, differing, joined
-    from tui.results.store.load import load_record
-    from tui.results.store.marks import read_marks, with_tags
+    from tui.analysis.compare import compare
+    from tui.analysis.criteria import judge_against
+    from tui.analysis.measured import NoiseFloors
+    from tui.analysis.sides import apart, differing, joined
+    from tui.library.load import load_record
+    from tui.library.summary import read_marks, with_tags
 
     records = [with_tags(load_record(run_dir), read_marks(run_dir)) for run_dir in runs]
     known = joined(records)
@@ -85,4 +85,4 @@ def compared(runs: Sequence[Path], noise: Path, wish: Wish) -> Shown:
         found = [compare(first, other, floors, across) for other in others]
     judged = [(each, judge_against(each)) for each in found]
     paths = tuple(tuple(runs[place] for place in side) for side in sides.places)
-    return Shown(paths, judged, sides.by, across, can_join=bool(known.by), can_accept=able)
+    return ShownComparison(paths, judged, sides.by, across, can_join=bool(known.by), can_accept=able)

@@ -1,17 +1,27 @@
-"""Exporting a run from a result and from the list of runs: ask, write, say where it is."""
+"""Export and copy runs, write reports, import the output of a load generator."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.app.dialogs.export import ExportDialog, Wanted
+from textual.screen import Screen
+
+from tui.app.dialogs.export import CopyDialog, ExportDialog, ExportRequest
 from tui.model.exporter import installed, load
-from tui.model.problem import BenchtuiError, UsageError
+from tui.model.paths import from_home, is_folder, is_there, to_write
+from tui.model.problem import BenchtuiError, Problem, UsageError
 
 if TYPE_CHECKING:
-    from tui.app.frame.base import StepScreen
+    from textual.widget import Widget
+
+    from tui.app.frame.step_screen import StepScreen
+    from tui.app.services.comparing import ShownComparison
+    from tui.export.copies import Copy
 
 
 async def export_run(screen: StepScreen, run_dir: Path) -> None:
@@ -48,11 +58,138 @@ def _title(name: str) -> str:
         return str(error)
 
 
-def _write(run_dir: Path, wanted: Wanted) -> tuple[list[Path], str]:
+def _write(run_dir: Path, wanted: ExportRequest) -> tuple[list[Path], str]:
     """Write it, and return the files and what has to be said of them."""
-    from tui.results.export.save import export, remark_of, source_of, without_names
+    from tui.export.save import export, remark_of, source_of, without_names
 
     source = source_of(run_dir)
     if wanted.redact:
         source = without_names(source, wanted.format, wanted.words)
     return export(source, wanted.format, wanted.where), remark_of(source)
+
+
+FORMATS = [
+    ("html", "one page with charts, opens without a network"),
+    ("md", "Markdown, for a ticket"),
+]
+Sides = Sequence[Sequence[Path]]
+
+
+async def report_runs(screen: StepScreen, sides: Sides, environ: Mapping[str, str], across: Sequence[str] = ()) -> None:
+    """Ask for format and place, write the report of these runs, and say where it is. For a worker: it waits."""
+    folder, name = Path.cwd(), name_of(sides)
+
+    def propose(shape: str, redact: bool) -> str:
+        return str(free_path(folder, "report-redacted" if redact else name, shape))
+
+    dialog = ExportDialog(f"Report of {name}", FORMATS, propose, screen.shell.symbols)
+    wanted = await screen.app.push_screen_wait(dialog)
+    if wanted is None:
+        return
+    screen.notify("writing the report")
+    try:
+        path = await write_report(sides, wanted, environ, across)
+    except BenchtuiError as error:
+        screen.notify(str(error), severity="error", markup=False)
+    else:
+        screen.notify(f"wrote {path}", markup=False)
+
+
+async def write_report(
+    sides: Sides, wanted: ExportRequest, environ: Mapping[str, str], across: Sequence[str] = ()
+) -> Path:
+    """Write the report of runs, each side held against the first, and return where it is. Raises BenchtuiError."""
+    path = to_write(wanted.where)
+    if wanted.where.endswith("/") or is_folder(path):
+        path = free_path(path, "report-redacted" if wanted.redact else name_of(sides), wanted.format)
+    if is_there(path):
+        raise UsageError(Problem("is there already: name another file", file=str(path)))
+    words = [sys.executable, "-m", "tui", "report", *(",".join(map(str, side)) for side in sides)]
+    words += [f"--output={path.absolute()}", f"--format={wanted.format}", *(f"--across={name}" for name in across)]
+    words += ["--redact"] if wanted.redact else []
+    process = await asyncio.create_subprocess_exec(
+        *words,
+        *(f"--hide={word}" for word in wanted.words),
+        env={**os.environ, **environ},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    _, said = await process.communicate()
+    if process.returncode != 0:
+        lines = said.decode(errors="replace").strip().splitlines()
+        raise BenchtuiError(lines[-1].removeprefix("benchtui: ") if lines else "the report could not be written")
+    return path
+
+
+def name_of(sides: Sides) -> str:
+    """Return what a report of these runs is called: as the first of them, with how many more there are."""
+    first, *others = [run_dir.name for side in sides for run_dir in side]
+    return f"{first}-and-{len(others)}-more" if others else first
+
+
+def free_path(folder: Path, name: str, suffix: str) -> Path:
+    """Return a file name that is not taken: nothing is overwritten without a question."""
+    names = (f"{name}{f'-{number}' if number > 1 else ''}.{suffix}" for number in range(1, 1000))
+    return next(path for each in names if not is_there(path := folder / each))
+
+
+MOST_BYTES = 74_000  # of what many terminals take in one sequence, before base64
+
+
+async def copy_of_run(screen: Screen[None], run_dir: Path) -> None:
+    """Ask what, and copy it. For a worker: it waits for the answer."""
+    try:
+        copies = await asyncio.to_thread(_copies, run_dir)
+    except BenchtuiError as error:
+        screen.notify(str(error), severity="warning", markup=False)
+        return
+    await copy_one_of(screen, run_dir.name, copies)
+
+
+async def copy_of_comparison(screen: Screen[None], shown: ShownComparison) -> None:
+    """Ask what of a comparison, and copy it. For a worker: it waits for the answer."""
+    await copy_one_of(screen, "the comparison", await asyncio.to_thread(_of_comparison, shown))
+
+
+async def copy_one_of(screen: Screen[None], whose: str, copies: list[Copy]) -> None:
+    """Ask which of the texts, and copy it."""
+    text = await screen.app.push_screen_wait(CopyDialog(whose, copies))
+    if text is None:
+        return
+    screen.app.copy_to_clipboard(text)
+    lines = text.count("\n") + 1
+    more = f" and {lines - 1} lines more" if lines > 1 else ""
+    late = "; some terminals do not take as much" if len(text.encode()) > MOST_BYTES else ""
+    screen.notify(f"copied: {text.partition(chr(10))[0][:60]}{more}{late}", markup=False)
+
+
+def _of_comparison(shown: ShownComparison) -> list[Copy]:
+    from tui.export.copies import copies_of_comparison
+
+    return copies_of_comparison([each for each, _ in shown.found], shown.sides, shown.across)
+
+
+def _copies(run_dir: Path) -> list[Copy]:
+    """Return what can be copied. Raises UsageError: no record yet, or one that cannot be read."""
+    from tui.export.copies import copies_of
+    from tui.export.save import source_of
+
+    return copies_of(source_of(run_dir).record, run_dir)
+
+
+async def import_kept(screen: Widget, text: str, runs: Path) -> list[str]:
+    """Make saved runs of a path that somebody typed, and say so; return their names."""
+    try:
+        names = await asyncio.to_thread(_import, from_home(text), runs)
+    except BenchtuiError as error:
+        screen.notify(str(error), severity="error", markup=False)
+        return []
+    screen.notify(f"imported {len(names)} runs" if len(names) > 1 else f"imported as {names[0]}", markup=False)
+    return names
+
+
+def _import(path: Path, runs: Path) -> list[str]:
+    from tui.library.imported import records_of
+
+    return [made.keep(runs).name for made in records_of([path])]

@@ -1,23 +1,120 @@
-"""What can be done about a run that was refused or failed, by one key on Live and Result."""
+"""Remedies for a failed run: take over its hosts, trust host keys, clean up its files."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tui.app.services.taking import LOCKED, Trouble, again, question
+from textual.screen import Screen
+
+from tui.app.dialogs.confirm import Confirm, DialogChoice
+from tui.model.plain import some
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
-    from tui.app.frame.base import StepScreen
+    from tui.app.frame.step_screen import StepScreen
+    from tui.engine.preflight.clean import Cleaning, Created
     from tui.journal.state import RunState
     from tui.model.address import HostAddress
+    from tui.model.paths import Paths
     from tui.model.plan import Plan
     from tui.model.record import RunRecord
+    from tui.remote.connections import Connections
+    from tui.remote.hostkeys import Presented
+    from tui.remote.transport import HostError
+    from tui.remote.vault import Asker
+
+LOCKED = "host-locked"
+WAIT_S = 3600.0
+MOST = 6  # holders that are named
+TAKE_OVER_CHOICES = (
+    DialogChoice("no", "n", "Not now"),
+    DialogChoice("wait", "w", "Wait for it, an hour at most"),
+    DialogChoice("take", "t", "Run beside it now", harmful=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One problem of one host."""
+
+    host: str
+    code: str
+    message: str
+
+
+def take_over_question(held: Sequence[Trouble]) -> Confirm:
+    """Return the question how to go on: who holds which hosts, and what it means to run beside it."""
+    hosts: dict[str, list[str]] = {}
+    for trouble in held:
+        hosts.setdefault(trouble.message.partition(";")[0], []).append(trouble.host)
+    told = list(hosts.items())
+    lines = [f"{some(names)}: {message}" for message, names in told[:MOST]]
+    more = [f"and {len(told) - MOST} more"] if len(told) > MOST else []
+    warning = "Two loads on one host measure each other: what both say is not to be trusted."
+    return Confirm("Run the same plan again?", "\n".join([*lines, *more, "", warning]), TAKE_OVER_CHOICES, warns=True)
+
+
+def again(plan: Plan, answer: str) -> Plan | None:
+    """Return the plan that an answer asks for; None: none."""
+    from msgspec.structs import replace
+
+    if answer == "take":
+        return replace(plan, take_locks=True)
+    return replace(plan, wait_s=WAIT_S) if answer == "wait" else None
+
+
+FRAME = 8  # cells of a dialog beside its text
+
+
+async def presented_keys(
+    addresses: Sequence[HostAddress], paths: Paths, ssh_config: Path | None, asker: Asker
+) -> tuple[list[Presented], list[HostError]]:
+    """Return the keys that hosts present, and what went wrong with others. `asker` is asked for bastions' passwords."""
+    from tui.remote.connections import Connections
+    from tui.remote.fan_out import fan_out
+
+    async with Connections(ssh_config=ssh_config, known_hosts=[paths.known_hosts], asker=asker) as connections:
+        keys, errors = await fan_out({each.name: connections.presented(each) for each in addresses})
+    return list(keys.values()), list(errors.values())
+
+
+async def ask_to_trust(screen: StepScreen, hosts: Sequence[HostAddress]) -> list[str]:
+    """Show the fingerprints of hosts' keys, and pin them once agreed; return the names of those that were pinned."""
+    from tui.app.dialogs import text_entry
+    from tui.engine.inputs.user_files import add_lines
+
+    shell, asker = screen.shell, partial(text_entry.ask, screen.app)
+    keys, errors = await presented_keys(hosts, shell.paths, shell.options.ssh_config, asker)
+    for error in errors:
+        screen.notify(str(error), severity="error", markup=False)
+    new = [key for key in keys if not key.known]
+    if keys and not new:
+        screen.notify(f"{', '.join(key.name for key in keys)}: trusted already", markup=False)
+    if not new or await screen.app.push_screen_wait(trust_question(new)) != "yes":
+        return []
+    try:
+        add_lines(shell.paths.known_hosts, dict.fromkeys(key.line for key in new))
+    except BenchtuiError as error:
+        screen.notify(str(error), severity="error", markup=False)
+        return []
+    return [key.name for key in new]
+
+
+def trust_question(keys: Sequence[Presented]) -> Confirm:
+    """Return the question whether to pin keys, with the fingerprint of each."""
+    if len(keys) == 1:
+        body = f"{keys[0].fingerprint}\n\nCompare it with what the host's console or its admin says."
+        return Confirm(f"Trust the key of {keys[0].name}?", body)
+    width = max(len(key.name) for key in keys)
+    lines = "\n".join(f"{key.name:<{width}}  {key.fingerprint}" for key in keys)
+    body = f"Compare each with what the host's console or its admin says.\n\n{lines}"
+    return Confirm(f"Trust these {len(keys)} keys?", body, width=max(map(len, lines.splitlines())) + FRAME)
+
 
 UNKNOWN_KEY = "host-key-unknown"
 WORDS = {"take": "take the hosts over", "trust": "look at the hosts' keys", "change": "change it and run again"}
@@ -64,7 +161,7 @@ def mend(screen: StepScreen, remedy: Remedy | None, run_dir: Path, plan: Plan | 
     if remedy is None:
         screen.notify("this run needs no remedy: r on Runs makes it again")
     elif remedy.kind == "take" and plan is not None:
-        screen.app.push_screen(question(remedy.troubles), partial(_answered, screen, plan))
+        screen.app.push_screen(take_over_question(remedy.troubles), partial(_answered, screen, plan))
     elif remedy.kind == "trust" and plan is not None:
         names = {each.host for each in remedy.troubles}
         hosts = [host for host in plan.hosts if host.name in names]
@@ -80,7 +177,6 @@ def _answered(screen: StepScreen, plan: Plan, answer: str | None) -> None:
 
 async def _trust(screen: StepScreen, hosts: list[HostAddress], run_dir: Path) -> None:
     """Show the keys of the hosts; once they are pinned the run is on Review again."""
-    from tui.app.services.trusting import ask_to_trust
 
     if await ask_to_trust(screen, hosts):
         screen.shell.run_again(run_dir)
@@ -88,7 +184,7 @@ async def _trust(screen: StepScreen, hosts: list[HostAddress], run_dir: Path) ->
 
 async def _launch(screen: StepScreen, plan: Plan) -> None:
     """Start an engine on a plan, and watch it."""
-    from tui.engine.process.launch import launch_asking
+    from tui.engine.launch import launch_asking
 
     try:
         launched = await asyncio.to_thread(launch_asking, plan, screen.shell.paths.runs)
@@ -97,3 +193,82 @@ async def _launch(screen: StepScreen, plan: Plan) -> None:
         return
     screen.shell.open_live(launched.run_dir)
     screen.shell.answer_questions(launched.questions)
+
+
+LINES_SHOWN = 10
+SEEN = (DialogChoice("seen", "o", "OK"),)  # what was removed stays on the screen until somebody has read it
+
+
+async def ask_to_clean(screen: Screen[None], run_dir: Path, paths: Paths, agreed: Callable[[], object]) -> None:
+    """Show what a run left on its hosts, and call `agreed` when it shall go."""
+    from tui.engine.preflight.clean import look
+    from tui.library.additions import check_over
+
+    try:
+        await asyncio.to_thread(check_over, run_dir)
+        plan, created = await asyncio.to_thread(left_by, run_dir)
+        if not created:
+            screen.notify("this run left nothing on its hosts")
+            return
+        screen.notify("looking at what it left on its hosts")
+        found = await over_hosts(plan, paths, lambda connections: look(run_dir, created, connections))
+    except BenchtuiError as error:
+        screen.notify(str(error), severity="error", markup=False)
+        return
+    body = text_of(found, done=False)
+    if not any(each.goes for each in found):
+        screen.notify(f"nothing can be removed\n{body}", severity="warning", markup=False)
+        return
+
+    def answered(answer: str | None) -> None:
+        if answer == "yes":
+            agreed()
+
+    screen.app.push_screen(Confirm("Remove these from the hosts?", body, warns=True), answered)
+
+
+async def clean_now(screen: Screen[None], run_dir: Path, paths: Paths) -> None:
+    """Remove what the run left, keep in its record what is gone, and say so."""
+    from tui.engine.preflight.clean import clean
+    from tui.library.additions import keep_removed
+
+    def keep(cleaned: list[Cleaning]) -> None:
+        keep_removed(run_dir, {each.host: (each.settled, each.bytes) for each in cleaned})
+
+    try:
+        plan, created = await asyncio.to_thread(left_by, run_dir)
+        found = await over_hosts(plan, paths, lambda connections: clean(run_dir, created, connections, keep))
+    except BenchtuiError as error:
+        screen.notify(str(error), severity="error", markup=False)
+        return
+    whole = not any(each.error or each.stays for each in found)
+    title = "Removed from the hosts" if whole else "Not everything could be removed"
+    screen.app.push_screen(Confirm(title, text_of(found, done=True), SEEN))
+
+
+def left_by(run_dir: Path) -> tuple[Plan, list[Created]]:
+    """Return a run's plan and what its record names. Raises BenchtuiError."""
+    from tui.engine.preflight.clean import created_of
+    from tui.journal.rundir import load_plan
+    from tui.library.load import load_record
+
+    plan = load_plan(run_dir)
+    return plan, created_of(plan, load_record(run_dir))
+
+
+async def over_hosts(
+    plan: Plan, paths: Paths, work: Callable[[Connections], Awaitable[list[Cleaning]]]
+) -> list[Cleaning]:
+    """Do something over connections to the run's hosts."""
+    from tui.remote.fan_out import connections_of
+
+    async with connections_of(plan, paths.known_hosts) as connections:
+        return await work(connections)
+
+
+def text_of(found: list[Cleaning], *, done: bool) -> str:
+    """Return what goes or has gone, as much of it as a dialog holds."""
+    lines = [line for each in found for line in each.lines(done=done)]
+    rest = len(lines) - LINES_SHOWN
+    more = [f"and {rest} lines more: benchtui clean shows them all"] if rest > 0 else []
+    return "\n".join(lines[:LINES_SHOWN] + more)

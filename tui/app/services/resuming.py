@@ -1,28 +1,142 @@
-"""Runs that lack steps, because they were stopped, cut off, failed in part, or spent: measuring what is missing."""
+"""Continue from an earlier run: repeat it, resume it, recover it, prove its bottleneck."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from textual.app import App
 
-from tui.app.dialogs.confirm import Answer, Confirm
-from tui.app.services.recovery import BEGIN_S, until
-from tui.model.problem import UsageError
+from tui.app.dialogs.confirm import Confirm, DialogChoice
+from tui.app.services.preflight import look
+from tui.model.problem import BenchtuiError, UsageError
+from tui.model.rundir import PLAN_FILE
 
 if TYPE_CHECKING:
-    from textual.app import App
-
     from tui.app.dialogs.more import Bounds
-    from tui.engine.process.launch import EngineMode
-    from tui.engine.process.questions import Questions
-    from tui.engine.recovery.more import Spent
+    from tui.app.frame.selection import Selection
+    from tui.engine.extend_search import Spent
+    from tui.engine.inputs.hosts import Fleet
+    from tui.engine.inputs.profiles import Catalogue
+    from tui.engine.launch import EngineMode
+    from tui.engine.plan.reproduce import Again
+    from tui.engine.questions import Questions
+    from tui.model.paths import Paths
+    from tui.model.plan import Plan
+    from tui.remote.vault import Asker
 
 
-class Lacking(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a run was made of, as far as it is still there."""
+
+    hosts: list[str]
+    servers: list[str]
+    profile: str
+    again: Again
+    remarks: list[str]
+
+
+def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> Chosen:
+    """Return what to choose for a run again. Raises BenchtuiError when that is not possible."""
+    from tui.engine.plan.reproduce import choices_again
+    from tui.journal.rundir import load_plan
+
+    if not (run_dir / PLAN_FILE).is_file():
+        raise UsageError(f"{run_dir.name} was not made here: it has no plan to follow again")
+    plan = load_plan(run_dir)
+    again = choices_again(plan, catalogue.load(plan.profile.tag))
+    hosts, gone = known([host.name for host in plan.hosts], fleet)
+    servers, gone_servers = known([server.name for server in plan.servers], fleet)
+    if not hosts:
+        raise UsageError(f"none of its hosts is known any more: {', '.join(gone)}")
+    remarks = [f"{name} is not known any more, and is left out" for name in (*gone, *gone_servers)]
+    return Chosen(hosts, servers, plan.profile.tag, again, [*remarks, *again.remarks])
+
+
+def known(names: Iterable[str], fleet: Fleet) -> tuple[list[str], list[str]]:
+    """Return the names that the fleet can resolve, and those that it cannot."""
+    found: list[str] = []
+    gone: list[str] = []
+    for name in names:
+        try:
+            fleet.resolve([name])
+            found.append(name)
+        except BenchtuiError:
+            gone.append(name)
+    return found, gone
+
+
+def choose(selection: Selection, chosen: Chosen) -> None:
+    """Make it what is chosen; nothing stays of what was typed before."""
+    again = chosen.again
+    selection.ticked, selection.servers = list(chosen.hosts), list(chosen.servers)
+    selection.profile = None
+    selection.choose_profile(chosen.profile)
+    selection.overrides = dict(again.overrides)
+    selection.repeat = str(again.repeat or "")
+    selection.sweep = " ".join(f"{name}={','.join(values)}" for name, values in again.sweep.items())
+    selection.cleanup, selection.precondition, selection.note = again.cleanup, again.precondition, ""
+    selection.search = again.search
+    selection.remarks = list(chosen.remarks)
+
+
+RECOVERY_CHOICES = (DialogChoice("later", "l", "Later"), DialogChoice("recover", "y", "Recover now"))
+SHOWN = 5
+BEGIN_S = 15.0  # an engine takes a second or two to say who it is
+LONGEST_S = 3600.0  # the rest of a run that is taken over alive
+POLL_S = 0.2
+
+
+def recovery_notice(count: int) -> str:
+    """Return what is told when the app starts."""
+    return f"{count} run was cut off: R finishes it" if count == 1 else f"{count} runs were cut off: R finishes them"
+
+
+def recovery_question(runs: Sequence[Path]) -> Confirm:
+    """Return the question whether to finish these runs; the answer is ``recover`` when they shall be."""
+    names = [run_dir.name for run_dir in runs[:SHOWN]]
+    names += [f"and {len(runs) - SHOWN} more"] if len(runs) > SHOWN else []
+    title = "1 run was cut off: recover now?" if len(runs) == 1 else f"{len(runs)} runs were cut off: recover now?"
+    advice = (
+        "What hosts still hold is collected and the record finished; "
+        "a load that still runs, within its lease, is taken over."
+    )
+    return Confirm(title, "\n".join([*names, "", advice]), RECOVERY_CHOICES)
+
+
+async def recover(runs: Sequence[Path], begun: Callable[[Path], object], asked: Callable[[Questions], object]) -> None:
+    """Finish runs one after the other, as they may share hosts.
+
+    `begun` hears of each engine that is up, `asked` of what it asks to log in.
+    """
+    from tui.engine.launch import spawn_asking
+    from tui.journal.rundir import is_running
+    from tui.library.unfinished import is_unfinished
+
+    for run_dir in runs:
+        if await asyncio.to_thread(is_unfinished, run_dir):
+            questions = await asyncio.to_thread(spawn_asking, run_dir, "recover")
+            await until(lambda place=run_dir: is_running(place) or not is_unfinished(place), BEGIN_S)  # type: ignore[misc]
+            begun(run_dir)
+            asked(questions)
+            await until(lambda place=run_dir: not is_running(place), LONGEST_S)  # type: ignore[misc]
+
+
+async def until(condition: Callable[[], bool], timeout_s: float) -> None:
+    """Poll, off the event loop, until a condition holds or the time is over."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(timeout_s):
+            while not await asyncio.to_thread(condition):
+                await asyncio.sleep(POLL_S)
+
+
+class MissingSteps(Struct, frozen=True):
     """What a run could measure: steps it lacks, these with those that ended with errors, points of a spent search."""
 
     missing: int
@@ -33,21 +147,21 @@ class Lacking(Struct, frozen=True):
         return bool(self.with_failed or self.spent)
 
 
-def lacking(run_dir: Path) -> Lacking:
+def lacking(run_dir: Path) -> MissingSteps:
     """Return what a run lacks.
 
     Raises UsageError when it is going on, BenchtuiError when its plan or journal cannot be read.
     """
-    from tui.engine.recovery.more import wants_more
-    from tui.journal.alive import is_running
+    from tui.engine.extend_search import wants_more
+    from tui.journal.rundir import is_running
 
     running = is_running(run_dir)
     missing, with_failed = (_count(run_dir, failed=failed, running=running) for failed in (False, True))
-    return Lacking(missing, with_failed, wants_more(run_dir))
+    return MissingSteps(missing, with_failed, wants_more(run_dir))
 
 
 def _count(run_dir: Path, *, failed: bool, running: bool) -> int:
-    from tui.engine.process.launch import resume_mode
+    from tui.engine.launch import resume_mode
 
     try:
         return resume_mode(run_dir, failed=failed, running=running)[1]
@@ -57,11 +171,11 @@ def _count(run_dir: Path, *, failed: bool, running: bool) -> int:
         return 0
 
 
-async def ask(app: App[Any], run_dir: Path, found: Lacking) -> EngineMode | None:
+async def ask_to_resume(app: App[Any], run_dir: Path, found: MissingSteps) -> EngineMode | None:
     """Ask what to measure of a run, and return how an engine does that; None: nothing. Raises BenchtuiError."""
     from tui.app.dialogs.more import MoreDialog
 
-    answer = await app.push_screen_wait(question(run_dir.name, found)) if found.with_failed else "more"
+    answer = await app.push_screen_wait(resume_question(run_dir.name, found)) if found.with_failed else "more"
     if answer == "more" and found.spent is not None:
         bounds = await app.push_screen_wait(MoreDialog(found.spent, spent_text(found.spent)))
         if bounds is None:
@@ -71,15 +185,15 @@ async def ask(app: App[Any], run_dir: Path, found: Lacking) -> EngineMode | None
     return "resume" if answer == "resume" else "resume-failed" if answer == "resume-failed" else None
 
 
-def question(name: str, found: Lacking) -> Confirm:
+def resume_question(name: str, found: MissingSteps) -> Confirm:
     """Return the question what to measure: the answer is an engine mode, ``more`` of a search, or ``cancel``."""
-    answers = [Answer("cancel", "n", "Not now")]
+    answers = [DialogChoice("cancel", "n", "Not now")]
     if found.missing:
-        answers.append(Answer("resume", "y", f"Measure {steps(found.missing)}"))
+        answers.append(DialogChoice("resume", "y", f"Measure {steps(found.missing)}"))
     if found.with_failed > found.missing:
-        answers.append(Answer("resume-failed", "f", f"Failed ones too: {steps(found.with_failed)}"))
+        answers.append(DialogChoice("resume-failed", "f", f"Failed ones too: {steps(found.with_failed)}"))
     if found.spent is not None:
-        answers.append(Answer("more", "m", "More points or time"))
+        answers.append(DialogChoice("more", "m", "More points or time"))
     body = f"{name}\nWhat is done stays as it is; the record is made again when the rest is measured."
     return Confirm("Resume this run?", body, tuple(answers))
 
@@ -91,8 +205,8 @@ def steps(count: int) -> str:
 
 def spent_text(spent: Spent) -> str:
     """Return what a search has cost, and why it went no further."""
+    from tui.capacity.next_point import spent_s, why_over
     from tui.metrics.units import duration
-    from tui.sizing.search import spent_s, why_over
 
     cost = f"{len(spent.points)} of {spent.search.points} points in {duration(spent_s(spent.points))}"
     return f"{spent.name}\nmeasured  {cost}; all of it stays\nended     {why_over(spent.search, spent.points)}"
@@ -100,8 +214,8 @@ def spent_text(spent: Spent) -> str:
 
 def give(run_dir: Path, bounds: Bounds) -> None:
     """Let the search of a run cost more in all. Raises UsageError when it is going on, and as `give_more` does."""
-    from tui.engine.recovery.more import give_more
-    from tui.journal.alive import is_running
+    from tui.engine.extend_search import give_more
+    from tui.journal.rundir import is_running
 
     if is_running(run_dir):
         raise UsageError(f"run {run_dir.name} is going on")
@@ -112,10 +226,55 @@ async def resume(
     run_dir: Path, mode: EngineMode, begun: Callable[[Path], object], asked: Callable[[Questions], object]
 ) -> None:
     """Start an engine for what a run lacks. `begun` hears when it is up, `asked` of what it asks to log in."""
-    from tui.engine.process.launch import spawn_asking
-    from tui.journal.alive import is_running
+    from tui.engine.launch import spawn_asking
+    from tui.journal.rundir import is_running
 
     questions = await asyncio.to_thread(spawn_asking, run_dir, mode)
     await until(lambda: is_running(run_dir), BEGIN_S)
     begun(run_dir)
     asked(questions)
+
+
+PROOF_CHOICES = (DialogChoice("no", "n", "Not now"), DialogChoice("yes", "y", "Run it"))
+
+
+def planned_proof(run_dir: Path) -> Plan:
+    """Return the plan of a counter-experiment about the headline's step. Raises BenchtuiError when none can be made."""
+    from tui.engine.plan.search import proof_plan
+    from tui.library.additions import question_of
+
+    return proof_plan(*question_of(run_dir))
+
+
+def proof_question(plan: Plan) -> Confirm:
+    """Return the question whether to make it: what is changed, what is predicted, how long it takes."""
+    from tui.metrics import units
+    from tui.model.search import SAID
+
+    if plan.proves is None:
+        raise ValueError("this plan proves nothing")
+    experiment = plan.proves.experiment
+    body = (
+        f"limited by {plan.proves.limiter}\n\n"
+        f"The same load on the same hosts and files, as it was and then with {SAID[experiment.change]}: "
+        f"{units.duration(plan.expected_s)} of load.\nPredicted: {experiment.prediction.text}."
+    )
+    body += "".join(f"\n\n{remark}" for remark in plan.remarks)
+    return Confirm("Prove what limits this run?", body, PROOF_CHOICES)
+
+
+async def agreed_proof(app: App[Any], plan: Plan, paths: Paths, person: Asker) -> Plan | None:
+    """Return the plan once every name of what is lost was typed; None when something is refused or not agreed to."""
+    from msgspec.structs import replace
+
+    from tui.app.dialogs.confirm import OverwriteDialog
+    from tui.engine.preflight.preview import overwrites
+
+    if not overwrites(plan):
+        return plan
+    found, plan = await look(plan, paths, person)
+    if not (found.names or found.problems):
+        return plan
+    refused = [str(problem) for problem in found.problems]
+    answer = await app.push_screen_wait(OverwriteDialog(found.lines, refused, found.names))
+    return replace(plan, destroy=found.names) if answer else None

@@ -1,17 +1,131 @@
-"""Textual's terminal driver, made to survive a terminal that goes away."""
+"""The terminal: write frames to it, repaint it, notice that it is gone, log a crash."""
 
 from __future__ import annotations
 
 import contextlib
+import datetime
 import io
+import os
+import re
 import select
 import sys
+import traceback
+from functools import lru_cache
+from pathlib import Path
 
+from rich.console import Console
+from rich.control import Control
+from textual._compositor import ChopsUpdate, Compositor
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
 
-from tui.app.terminal.repaint import Colours
+import tui
+
+
+def crash_text(error: BaseException) -> str:
+    """Return version and traceback of an error; never the values of variables."""
+    lines = traceback.TracebackException.from_exception(error, capture_locals=False).format()
+    return f"benchtui {tui.__version__}\n{''.join(lines)}"
+
+
+def write_crash_log(folder: Path, error: BaseException) -> Path | None:
+    """Write the traceback to a new file under `folder` and return it; None when that fails as well."""
+    now = datetime.datetime.now(datetime.UTC)
+    path = folder / f"crash-{now:%Y%m%dT%H%M%S%f}Z.log"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(crash_text(error))
+    except OSError:
+        return None
+    return path
+
+
+SGR = re.compile("\x1b\\[([0-9;]*)m")
+MOVE = re.compile("\x1b\\[[0-9]+;[0-9]+H")
+COLOUR = r"(?:2;[0-9]+;[0-9]+;[0-9]+|5;[0-9]+)"
+PART = re.compile(
+    rf"(?:(?P<front>38;{COLOUR}|3[0-79]|9[0-7])|(?P<back>48;{COLOUR}|4[0-79]|10[0-7])|(?P<look>[1-9][0-9]*))(?:;|$)"
+)
+
+
+class TightUpdate(ChopsUpdate):
+    """Rows of a screen that changed between two columns."""
+
+    def render_segments(self, console: Console) -> str:
+        """Return what a terminal is sent for them."""
+        sent: list[str] = []
+        for y, x1, x2 in self.spans:
+            for end, (x, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
+                first, last = max(x, x1), min(end, x2)
+                if strip is not None and first < last:
+                    sent += (Control.move_to(first, y).segment.text, strip.crop(first - x, last - x).render(console))
+        return "".join(sent)
+
+
+class TightCompositor(Compositor):
+    """Repaints what is between the two columns alone."""
+
+    def render_partial_update(self) -> ChopsUpdate | None:
+        """Return what changed; None when nothing did."""
+        found = super().render_partial_update()
+        return None if found is None else TightUpdate(found.chops, found.spans, found.chop_ends)
+
+
+class Colours:
+    """Leaves out of what is sent to a terminal the looks that it has already; knows them from write to write."""
+
+    def __init__(self) -> None:
+        self._set = ""  # parameters of SGR; empty: none
+
+    def lean(self, text: str) -> str:
+        """Return a text that looks the same, in fewer bytes."""
+        first, *parts = SGR.split(text)
+        if not parts:
+            return text
+        sent, wanted = [first], self._set
+        for look, piece in zip(parts[::2], parts[1::2], strict=True):
+            wanted = "" if look in ("", "0") else f"{wanted};{look}" if wanted else look
+            if piece and wanted != self._set and not MOVE.fullmatch(piece):
+                sent.append(change(self._set, wanted))
+                self._set = wanted
+            sent.append(piece)
+        if wanted != self._set:
+            sent.append(change(self._set, wanted))
+            self._set = wanted
+        return "".join(sent)
+
+
+@lru_cache(4096)
+def change(old: str, new: str) -> str:
+    """Return the shortest sequence that makes looks of others."""
+    if not new:
+        return "\x1b[0m"
+    before, after = parts_of(old), parts_of(new)
+    if not old or before is None or after is None or before["look"] not in ("", after["look"]) or _loses(before, after):
+        return f"\x1b[0;{new}m" if old else f"\x1b[{new}m"
+    more = ";".join(part for name, part in after.items() if part != before[name])
+    return f"\x1b[{more}m" if more else ""
+
+
+def _loses(before: dict[str, str], after: dict[str, str]) -> bool:
+    """Tell whether a colour goes without another one in its place."""
+    return any(before[name] and not after[name] for name in ("front", "back"))
+
+
+def parts_of(look: str) -> dict[str, str] | None:
+    """Return what parameters of SGR say of bold and the like, of the text's colour, of its ground; None: not known."""
+    found = {"look": "", "front": "", "back": ""}
+    at = 0
+    while at < len(look):
+        part = PART.match(look, at)
+        name = part.lastgroup if part is not None else None
+        if part is None or name is None or (found[name] and name != "look"):
+            return None
+        found[name] += (";" if found[name] else "") + part[name]
+        at = part.end()
+    return found
 
 
 class LenientFile(io.TextIOBase):

@@ -1,8 +1,4 @@
-"""Colours and symbols: three surfaces, one accent for focus, state colours that always come with a symbol.
-
-Every theme defines the same variables; stylesheets use ``$edge``, ``$dim``, ``$ok``, ``$warn``, ``$bad``, ``$accent``,
-``$cursor-row``, ``$series-1`` ... ``$series-4`` and Textual's own, never a colour by value.
-"""
+"""Colours, symbols and themes, and a style sheet that is parsed once."""
 
 from __future__ import annotations
 
@@ -10,6 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
+from textual.css.stylesheet import Stylesheet
 from textual.theme import Theme
 
 SymbolSet = Literal["braille", "block", "ascii"]
@@ -200,3 +197,11 @@ def pick_theme(wanted: str | None, environ: Mapping[str, str]) -> str:
         many = "256" in environ.get("TERM", "") or environ.get("COLORTERM") in ("truecolor", "24bit")
         wanted = "dark" if many or "NO_COLOR" in environ else "ansi"
     return THEMES[wanted].name
+
+
+class KeptStylesheet(Stylesheet):
+    """Keeps the rules of each part for as long as the colours stay; other colours make it forget them by itself."""
+
+    def reparse(self) -> None:
+        """Bring all parts together again. Raises what `parse` raises, with the rules of before still in use."""
+        self.parse()

@@ -1,20 +1,34 @@
-"""What the three graphs show in each phase: figures and areas from the state of a run. Pure."""
+"""What the graphs of a run show, the previous run behind them, the latency heat map."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import TYPE_CHECKING
 
-from tui.app.widgets.graph import NO_AXIS, Graph, Layer
-from tui.app.widgets.graph_area import Value, merge_values
+from tui.app.widgets.graph import (
+    ASCII_FRAME,
+    NO_AXIS,
+    ROUND_FRAME,
+    Graph,
+    Layer,
+    Value,
+    frame_line,
+    merge_values,
+    times_in_frame,
+)
+from tui.app.widgets.lines import Lines
 from tui.metrics.registry import BOTH, METRICS, MIXED, Metric, direction, in_order
+from tui.metrics.series import HeatBins
 from tui.metrics.units import Parts, latency, share, size
-from tui.text.line import ACCENT, LABEL, VALUE, Run
-from tui.text.timeaxis import TimeAxis
+from tui.text.heat import LINES, MARKS, SCALE, HeatCells, Look, heat_lines
+from tui.text.line import ACCENT, FAINT, LABEL, VALUE, Line, Run, padded, width_of
+from tui.text.plot import TimeAxis, merged
+from tui.text.sparkline import Symbols
 
 if TYPE_CHECKING:
+    from tui.analysis.previous_run import Behind
     from tui.journal.state import RunState
     from tui.journal.views import DirectionView
     from tui.model.event import DirectionResult
@@ -207,3 +221,142 @@ def _two_figures(found: Sequence[tuple[str, Parts]], attached: bool, ascii_only:
         (second, VALUE),
         (f" {other_unit}", LABEL),
     )
+
+
+def with_behind(
+    graphs: Sequence[Graph], subject: Subject, behind: Behind | None, step: int | None, host: str = ""
+) -> tuple[Graph, ...]:
+    """Return the graphs of IOPS, bandwidth and latency with lines behind their curves.
+
+    They are of one host, or ("") of all together; the load behind begins where this one begins.
+    """
+    if behind is None:
+        return tuple(graphs)
+    shown = ((IOPS, subject.directions), (BANDWIDTH, subject.directions), (LATENCY, subject.waits))
+    begin = subject.total.span[0] if subject.total.span is not None else 0
+    found: list[Graph] = []
+    for graph, (metric, names) in zip(graphs, shown, strict=True):
+        pairs = zip(names, graph.layers, strict=False)
+        layers = tuple(_layer(layer, name, metric, behind, step, host, graph.axis, begin) for name, layer in pairs)
+        against = _against(layers, metric, graph.axis)
+        found.append(replace(graph, layers=layers, against=f"{against} {behind.word}" if against else ""))
+    return tuple(found)
+
+
+def _layer(
+    layer: Layer, name: str, metric: Metric, behind: Behind, step: int | None, host: str, axis: TimeAxis, begin: int
+) -> Layer:
+    """Return a curve with what is behind it: p99 where the curve is that, a single value as a level."""
+    values = behind.values(step, host, name, "p99" if layer.peaks else metric.name)
+    if len(values) == 1:
+        return replace(layer, behind=tuple(values) * axis.span_s, behind_s=axis.start_s)
+    weights = behind.values(step, host, name, "iops") if metric is LATENCY else ()
+    return replace(layer, behind=values, behind_s=begin, behind_weights=weights)
+
+
+def _against(layers: Sequence[Layer], metric: Metric, axis: TimeAxis) -> str:
+    """Return the figures behind the curves: of the second that is looked at, else of their whole course."""
+    told = [metric.text(_figure(layer, axis)) for layer in layers if layer.behind]
+    tail = "p99 " if any(layer.peaks for layer in layers) else ""
+    return tail + " / ".join(told) if told else ""
+
+
+def _figure(layer: Layer, axis: TimeAxis) -> float | None:
+    """Return the mean of what is behind a curve, or its value under the cursor; of tails the middle one.
+
+    Percentiles of seconds have no mean: the middle second stands for the others.
+    """
+    if axis.cursor_s is not None:
+        at = axis.cursor_s - layer.behind_s
+        return layer.behind[at] if 0 <= at < len(layer.behind) else None
+    if layer.peaks:
+        known = sorted(value for value in layer.behind if value is not None)
+        return known[len(known) // 2] if known else None
+    return merged(layer.behind, layer.behind_weights, peaks=False)
+
+
+LEAST_ROWS = 3
+LONG_TITLE = "Latency over time · "
+WHEN = 0.0  # in place of a percentile
+IMPORTANCE = (WHEN, 99.0, 50.0, 99.9)
+
+
+Told = Mapping[float, float | None]
+"""Latency in ns by percentile."""
+
+
+class HeatPanel(Lines):
+    """Latency upwards by its logarithm, time to the right over the planned run, density as shade."""
+
+    DEFAULT_CSS = "HeatPanel { height: 8; }"
+
+    def __init__(self, symbols: Symbols, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.symbols = symbols
+        self.cells = HeatCells()
+        self.title, self.role = "", "latency"
+        self.axis = TimeAxis(0, 60)
+        self.told: Told = {}
+
+    def show(self, parts: Sequence[HeatBins], title: str, role: str, axis: TimeAxis, told: Told) -> None:
+        """Show these bins, added up; `told`: the percentiles that the title has without a cursor."""
+        self.title, self.role, self.axis, self.told = title, role, axis, told
+        self.cells.show(parts)
+        self.update_lines()
+
+    @property
+    def look(self) -> Look:
+        """How density is drawn: colours that cannot be mixed are shaded by characters."""
+        if self.symbols == "ascii":
+            return "ascii"
+        palette = self.get_component_styles("lines--latency").color.ansi is not None
+        return "shade" if palette or self.app.no_color else "solid"
+
+    def build(self, width: int, height: int) -> list[Line]:
+        """Frame with title and percentiles, the map, its times."""
+        inner, rows = width - 4, height - 2
+        if rows < LEAST_ROWS or inner < SCALE + 10:
+            return []
+        sides = ASCII_FRAME if self.symbols == "ascii" else ROUND_FRAME
+        title, legend = self._heading(width - 4)
+        head = frame_line(sides[0], sides[4], sides[1], [(title, "title")], legend, width)
+        if self.cells.empty:
+            body = [Line.of(("no load yet", LABEL)), *[Line()] * (rows - 1)]
+        else:
+            body = heat_lines(self.cells, self.axis, (inner, rows), self.role, self.look)
+        framed = [Line.of((sides[5] + " ", FAINT), *padded(row.runs, inner), (" " + sides[5], FAINT)) for row in body]
+        return [head, *framed, self._foot(sides, inner)]
+
+    def _heading(self, room: int) -> tuple[str, list[Run]]:
+        """Return title and legend in so many cells: the title gives way first, then what the legend lacks least."""
+        titles = (self.title, self.title.replace(" over time", "", 1), self.title.removeprefix(LONG_TITLE))
+        legend = self._legend()
+        title = next((each for each in titles if _fits(each, legend.values(), room)), titles[-1])
+        for least in reversed(IMPORTANCE):
+            if not _fits(title, legend.values(), room):
+                legend.pop(least, None)
+        return title, [*legend.values()]
+
+    def _legend(self) -> dict[float, Run]:
+        """Return each line's mark with its value, and which second it is of (`WHEN`), in order."""
+        axis = self.axis
+        if self.cells.empty:
+            return {}
+        found = self.told if axis.cursor_s is None else self.cells.percentiles(axis.cursor_s, axis.cursor_s + 1)
+        plain = self.symbols == "ascii"
+        runs: dict[float, Run] = {
+            each: (f"{MARKS[each][plain]} p{each:g} {latency(value)}", LABEL)
+            for each in LINES
+            if (value := found.get(each)) is not None
+        }
+        return {WHEN: (axis.cursor_text, VALUE), **runs} if axis.cursor_text else runs
+
+    def _foot(self, sides: str, inner: int) -> Line:
+        """Return the lower frame with the times set into it."""
+        times = times_in_frame(self.axis.labels(inner - SCALE), sides[4])
+        return Line.of((sides[2] + sides[4] * (SCALE + 1), FAINT), *times, (sides[4] + sides[3], FAINT))
+
+
+def _fits(title: str, legend: Iterable[Run], room: int) -> bool:
+    """Tell whether a title and a legend fit into a frame line, each part between blanks."""
+    return sum(width_of(text) + 2 for text, _ in ((title, ""), *legend)) < room

@@ -1,20 +1,22 @@
-"""What is said of one host of a run: its figures, its state, its telemetry, how far it is from the others. Pure."""
+"""Rows about hosts and servers during a run, and the table of servers."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from tui.app.widgets.graph_area import merge_values
-from tui.journal.tails import p99_of
-from tui.journal.waiting import silent_text
-from tui.metrics.deviation import Spread, behind_text
-from tui.metrics.figures import total_rates
-from tui.metrics.sparkline import Symbols
+from tui.app.widgets.graph import merge_values
+from tui.app.widgets.picklist import PickList
+from tui.journal.host import silent_text
+from tui.journal.measurement import p99_of
+from tui.metrics.figures import HostSpread, behind_text, total_rates
 from tui.metrics.telemetry import metric_of
-from tui.metrics.units import UNKNOWN
-from tui.text.line import LABEL, TEXT, Run
+from tui.metrics.units import UNKNOWN, bandwidth
+from tui.text.line import LABEL, TEXT, VALUE, Line, Run, padded, width_of_runs
+from tui.text.sparkline import Symbols
+from tui.text.table import Column
 
 if TYPE_CHECKING:
     from tui.journal.host import HostFigures, HostView
@@ -106,7 +108,7 @@ def latency_of(figures: HostFigures, name: str, direction: str = "") -> float | 
 
 
 def mark_of(
-    host: HostView, now: float, symbols: Symbols, found: Mapping[str, Run] = NOTHING, spread: Spread | None = None
+    host: HostView, now: float, symbols: Symbols, found: Mapping[str, Run] = NOTHING, spread: HostSpread | None = None
 ) -> Run:
     """Return the symbol of a host's state and its style; of one that lags, or in which something was found, that."""
     activity = host.activity(now)
@@ -120,7 +122,7 @@ def mark_of(
     return (plain if symbols == "ascii" else symbol), key
 
 
-def message_of(host: HostView, now: float, found: Mapping[str, Run] = NOTHING, spread: Spread | None = None) -> Run:
+def message_of(host: HostView, now: float, found: Mapping[str, Run] = NOTHING, spread: HostSpread | None = None) -> Run:
     """Return what there is to say of a host beside its figures: that it is silent, that it lags, what was found."""
     if silent := silent_text(host, now):
         return silent, "warn"
@@ -155,13 +157,13 @@ def quick_p99(figures: HostFigures, direction: str) -> float | None:
     return p99_of(current[0].sample.lat) if len(current) == 1 and current[0].sample.lat.idx else None
 
 
-def is_urgent(host: HostView, now: float, spread: Spread) -> bool:
+def is_urgent(host: HostView, now: float, spread: HostSpread) -> bool:
     """Tell whether a host is to be seen at once: it is gone, silent, or lags."""
     return host.state in BROKEN or host.stale_s(now) is not None or spread.lags(host.name)
 
 
 def ranked(
-    hosts: Sequence[HostView], now: float, spread: Spread, found: Mapping[str, Run]
+    hosts: Sequence[HostView], now: float, spread: HostSpread, found: Mapping[str, Run]
 ) -> tuple[list[HostView], list[HostView]]:
     """Return the hosts that need a look, the worst first, and those that are like the others."""
     bad = [host for host in hosts if _needs_look(host, now, spread, found)]
@@ -170,13 +172,13 @@ def ranked(
     return bad, like
 
 
-def _needs_look(host: HostView, now: float, spread: Spread, found: Mapping[str, Run]) -> bool:
+def _needs_look(host: HostView, now: float, spread: HostSpread, found: Mapping[str, Run]) -> bool:
     if host.state in BROKEN or host.name in found or host.stale_s(now) is not None:
         return True
     return spread.shares.get(host.name) is not None and spread.is_far(host.name)
 
 
-def _rank(host: HostView, now: float, spread: Spread) -> int:
+def _rank(host: HostView, now: float, spread: HostSpread) -> int:
     if host.state in BROKEN:
         return STATE_ORDER.index(host.state)
     if host.stale_s(now) is not None:
@@ -184,6 +186,75 @@ def _rank(host: HostView, now: float, spread: Spread) -> int:
     return len(BROKEN) + (1 if spread.lags(host.name) else 2)
 
 
-def _sort_share(spread: Spread, host: HostView) -> float:
+def _sort_share(spread: HostSpread, host: HostView) -> float:
     share = spread.shares.get(host.name)
     return -abs(share) if share is not None else 0.0
+
+
+class ServerTable(PickList["HostTelemetry"]):
+    """The servers, a row each. Takes no room when there is none."""
+
+    DEFAULT_CSS = """
+    ServerTable { height: 0; display: none; padding: 0 1; }
+    ServerTable.-shown { display: block; }
+    """
+
+    def __init__(self, thresholds: Mapping[str, float] | None = None, *, id: str | None = None) -> None:  # noqa: A002
+        self.thresholds = thresholds or {}
+        super().__init__(self._columns(), lambda host: host.host, id=id)
+        self.now = 0.0
+
+    def _columns(self) -> tuple[Column[HostTelemetry], ...]:
+        return (
+            Column("", lambda host: ("●", "good" if age_role(host, self.now) == TEXT else LABEL), 1),
+            Column("server", lambda host: host.host, 12, gap=1),
+            *(
+                Column(title, partial(self._percent, name), 5, right=True)
+                for title, name in (("CPU", "cpu.busy"), ("core", "core.busy"))
+            ),
+            Column("busiest NIC", self._link, least=14, most=22),
+            Column("disk", self._disk, least=12, most=16),
+            Column("processes", self._groups, least=10, drop=1),
+        )
+
+    def show(self, servers: Sequence[HostTelemetry], now: float) -> None:
+        """Show the servers as they are at run time `now`."""
+        self.now = now
+        if [id(each) for each in servers] != [id(each) for each in self._given]:
+            self.set_rows(servers)
+        self.update_lines()
+
+    def titles(self, rooms: Sequence[int]) -> Line:
+        """The titles, with the rows in sight where there are more."""
+        found = super().titles(rooms)
+        if not self.scrolls:
+            return found
+        tail: Run = (f" {self.top + 1}–{min(len(self.rows), self.top + self.room)}/{len(self.rows)}", LABEL)
+        return Line.of(*padded(found.runs, self.size.width - width_of_runs([tail])), tail)
+
+    def row_line(self, row: HostTelemetry, rooms: Sequence[int], width: int, fill: str) -> Line:
+        """A server's figures; the cursor is seen while one moves it."""
+        return super().row_line(row, rooms, width, fill if self.has_focus else "")
+
+    def _percent(self, name: str, host: HostTelemetry) -> Run:
+        return percent(host, name, self.now, self.thresholds)
+
+    def _link(self, host: HostTelemetry) -> list[Run]:
+        link = host.busiest_link
+        if link is None:
+            return [(UNKNOWN, LABEL)]
+        return [(f"{link[0]} ", LABEL), (bandwidth(link[1]), age_role(host, self.now))]
+
+    def _disk(self, host: HostTelemetry) -> list[Run]:
+        disk = host.busiest_disk
+        if disk is None:
+            return [(UNKNOWN, LABEL)]
+        full = metric_of("dev.disk.busy").is_full(disk[1])
+        return [(f"{disk[0]} ", LABEL), (f"{disk[1]:.0f} %", "warn" if full else age_role(host, self.now))]
+
+    def _groups(self, host: HostTelemetry) -> list[Run]:
+        runs: list[Run] = []
+        for name, cpu, count in host.groups:
+            many = f"{count} " if count != 1 else ""
+            runs += [("  " if runs else "", TEXT), (f"{many}{name} ", LABEL), (f"{cpu:.0f} %", VALUE)]
+        return runs

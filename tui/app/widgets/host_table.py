@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from tui.app.widgets.graph_area import nice_ceiling
+from tui.app.widgets.graph import nice_ceiling
 from tui.app.widgets.host_rows import (
     BROKEN,
     LATELY_S,
@@ -29,13 +29,12 @@ from tui.app.widgets.host_rows import (
 )
 from tui.app.widgets.picklist import Heading, PickList
 from tui.metrics import units
-from tui.metrics.deviation import LAG, Spread, share_text, spread_of, within_text
-from tui.metrics.sparkline import Symbols, spark
+from tui.metrics.figures import LAG, HostSpread, share_text, spread_of, within_text
 from tui.metrics.telemetry import metric_of
 from tui.metrics.units import UNKNOWN, bandwidth, iops, latency
 from tui.model.hostspec import is_range, named
-from tui.text.bars import diverging, reach_of
-from tui.text.line import ACCENT, LABEL, TEXT, Line, Run, clip, fit, padded, rule, width_of_runs
+from tui.text.line import ACCENT, LABEL, TEXT, Line, Run, clip, diverging, fit, padded, reach_of, rule, width_of_runs
+from tui.text.sparkline import Symbols, spark
 from tui.text.table import Column, table_line
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class HostTable(PickList["HostView"]):
         self.thresholds = thresholds or {}  # of checks, those that the run has otherwise
         self.found: Mapping[str, Run] = {}
         self.seen: Mapping[str, HostTelemetry] = {}
-        self.spread = Spread(None, {}, 0.0)
+        self.spread = HostSpread(None, {}, 0.0)
         self.spread_now = self.spread  # whatever second is looked at
         self._widest = 0.0  # how far the farthest host is from the median
         super().__init__(self._columns(), lambda host: host.name, id=id)
@@ -225,7 +224,7 @@ class HostTable(PickList["HostView"]):
             self.spread = self._spread(self.cursor_s)
         self._widest = self.spread.widest(list(self.spread.shares))
 
-    def _spread(self, second: int | None) -> Spread:
+    def _spread(self, second: int | None) -> HostSpread:
         lag = self.thresholds.get("V14.rate", LAG)
         return spread_of({host.name: self._lately(host, second) for host in self.hosts}, lag)
 

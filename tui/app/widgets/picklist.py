@@ -1,8 +1,7 @@
 """The one list: declared columns, headings, a cursor, an order. Rows in sight are made, cells that changed painted.
 
 The cursor belongs to a key (a host's name, a profile's tag), never to a row number: filtering, sorting and new data
-leave it on the thing it was on.
-"""
+leave it on the thing it was on."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from msgspec.structs import replace
 from textual import events
 from textual.message import Message
 
-from tui.app.keys import actions
+from tui.app.terminal import actions
 from tui.app.widgets.lines import Lines
 from tui.text.line import ACCENT, HEADING, LABEL, TEXT, Line, Run, padded
 from tui.text.table import Column, column_at, fitted, head_line, table_line, widths

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tui.cli.checks import Check, Surroundings
-from tui.model.entry_points import is_foreign
+from tui.cli.doctor_checks import DoctorCheck, Surroundings
 from tui.model.problem import UsageError
+from tui.model.tool import is_foreign
 from tui.sources.base import SourceContext
 from tui.sources.registry import installed_sources, load_source
 
 
-def sources(surroundings: Surroundings) -> Check:
+def sources(surroundings: Surroundings) -> DoctorCheck:
     """What --hosts and groups of the inventory can name beside hosts."""
     context = SourceContext.here()._replace(environ=surroundings.environ)
     states, broken = [], []
@@ -22,7 +22,5 @@ def sources(surroundings: Surroundings) -> Check:
         whose = f" of {point.value}" if is_foreign(point) else ""
         states.append(f"{name}{whose}{f' ({state})' if state else ''}")
     if broken:
-        return Check(
-            "sources", "warn", "; ".join(broken), "pip uninstall what cannot be loaded, or mend it"
-        )
-    return Check("sources", "ok", ", ".join(states))
+        return DoctorCheck("sources", "warn", "; ".join(broken), "pip uninstall what cannot be loaded, or mend it")
+    return DoctorCheck("sources", "ok", ", ".join(states))

@@ -1,14 +1,45 @@
-"""How verbs parse their arguments: what is wrong with them is one line, as every other error is."""
+"""Command lines: the list of verbs, their parsers, errors of usage, output that may be closed."""
 
 from __future__ import annotations
 
 import argparse
+import codecs
+import io
+import os
+import re
 import sys
-from collections.abc import Iterable
-from typing import Any, NoReturn
+from collections.abc import Callable, Container, Iterable
+from typing import Any, NoReturn, Protocol
 
 from tui.model.plain import printable
 from tui.model.problem import did_you_mean
+
+VERBS: dict[str, str] = {
+    "run": "run a profile on hosts and keep the result",
+    "capacity": "search for the most load that a system sustains within limits",
+    "attach": "watch a live run, or replay a finished one",
+    "stop": "finish a run now and keep what was measured",
+    "clean": "remove from hosts what a run created there",
+    "profiles": "list, show, check, edit benchmark profiles",
+    "hosts": "list, check, trust, add hosts",
+    "runs": "list, show, annotate saved runs",
+    "compare": "hold runs against a run: what differs, and how surely",
+    "ab": "two settings of a profile in turns, until one is known to be better",
+    "noise": "how far apart runs of the same come out, kept for compare",
+    "trend": "the history of one profile, and where it changed",
+    "export": "write a saved run in a format that other tools read",
+    "import": "judge what a load generator printed elsewhere, and keep it",
+    "report": "runs as one HTML file, or as Markdown for a ticket",
+    "baselines": "published figures, and a run beside them",
+    "findings": "what is checked about a run, and what each finding means",
+    "schema": "print the JSON Schema of profile, inventory or run",
+    "config": "your settings: theme, symbols, hosts, tags, where runs are kept",
+    "completion": "the script that makes bash, zsh or fish complete",
+    "man": "the manual page",
+    "doctor": "what this jump host has and lacks",
+    "app": "open the screens (the same as no verb)",
+}
+HIDDEN = ("engine",)  # not for people
 
 
 class Arguments(argparse.ArgumentParser):
@@ -56,3 +87,117 @@ class Arguments(argparse.ArgumentParser):
 
     def _print_message(self, message: str, file: Any = None) -> None:  # argparse says nothing of a full disk
         (file or sys.stderr).write(message)
+
+
+ABOUT = "Storage benchmarks on many hosts from one terminal, over SSH, every run kept."
+
+
+class VerbModule(Protocol):
+    """What each verb's module offers."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        """Add the verb's arguments."""
+
+    def main(self, args: argparse.Namespace) -> int:
+        """Do it and return the exit code."""
+
+
+Load = Callable[[str], VerbModule]
+"""Imports the module of a verb: parsers know names alone."""
+
+
+def parser_with(load: Load, wanted: Container[str], *, screens: bool = False) -> argparse.ArgumentParser:
+    """Return a parser of all verbs, of which the wanted ones know their arguments: others need not be loaded.
+
+    `screens`: it takes the options of the screens too, as a command line without a verb does.
+    """
+    parser = Arguments(prog="benchtui", description=ABOUT)
+    verbs = parser.add_subparsers(dest="verb_of_line", metavar="VERB")
+    for name, text in VERBS.items():
+        below = verbs.add_parser(name, help=text, description=text)
+        if name in wanted:
+            load(name).configure(below)
+    if screens:
+        load("app").configure(parser)
+    return parser
+
+
+def verbs_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers below one, by name, each once; empty when there are none."""
+    found: dict[str, argparse.ArgumentParser] = {}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                if below not in found.values():
+                    found[name] = below
+    return found
+
+
+WIDEST = 400  # columns that a chart takes: COLUMNS may say anything, and each column costs memory
+CONTROLS = re.compile(
+    r"\r\x1b\[K|\x1b\[[0-9;]*m"  # ours: the line of progress and colours
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
+SAFE = bytes((*b"\t\n", *range(32, 127)))
+
+
+class PlainOutput:
+    """A stream of text in which a space stands for what would control a terminal.
+
+    What is read from files is printable already; this is for what no reader saw, such as a path or a typed word.
+    """
+
+    def __init__(self, stream: io.TextIOWrapper) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write text, with its colours."""
+        if not is_plain(text):
+            text = CONTROLS.sub(lambda found: " " if len(found[0]) == 1 else found[0], text)
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        """Be the stream in all else."""
+        return getattr(self._stream, name)
+
+
+def is_plain(text: str) -> bool:
+    """Tell whether a text has nothing to filter; quick, for documents of many MB."""
+    if text.isascii():
+        return not text.encode().translate(None, SAFE)
+    return text.replace("\n", "").replace("\t", "").isprintable()
+
+
+def guard() -> None:
+    """Print through `PlainOutput` from now on. What the text has no letter for becomes `?`: no file name ends a verb.
+
+    The screens are drawn on `sys.__stderr__`, which passes everything.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper):
+            if stream.errors == "strict" or not is_utf8(stream):
+                stream.reconfigure(errors="replace")
+            setattr(sys, name, PlainOutput(stream))
+
+
+def is_utf8(stream: io.TextIOWrapper) -> bool:
+    """Tell whether every letter can be printed: another locale may keep bytes of names, and refuse letters."""
+    return codecs.lookup(stream.encoding).name == "utf-8"
+
+
+def wants_colour() -> bool:
+    """Tell whether standard output is a terminal that has colours and whose user wants them."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def columns() -> int:
+    """Return how wide the terminal is, 80 where there is none."""
+    import shutil
+
+    return min(shutil.get_terminal_size((80, 24)).columns, WIDEST)
+
+
+def text_width() -> int | None:
+    """Return the columns that text on standard output may take: of a terminal 80 or more, of a pipe any number."""
+    return max(80, columns()) if sys.stdout.isatty() else None

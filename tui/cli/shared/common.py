@@ -1,23 +1,22 @@
-"""Arguments and look-ups that several verbs share."""
+"""Shared by verbs: paths, settings, hosts, the run store, runs as sides of a comparison."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.model.paths import Paths
+from tui.model.paths import Paths, is_folder
 from tui.model.plain import printable_lines
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tui.engine.hosts.fleet import Fleet
+    from tui.engine.inputs.hosts import Fleet
+    from tui.library.runs import RunStore
     from tui.model.settings import Settings
-    from tui.results.store.runs import RunStore
 
 RUN_HELP = "a run: id, unique beginning of one, path, last, last~1, last:any, title, tag:NAME (the newest with it)"
 
@@ -54,8 +53,7 @@ def user_settings() -> Settings:
 
 def run_store(shared: Sequence[Path] = ()) -> RunStore:
     """Return this user's runs, and those of others in `shared` directories and the configured ones."""
-    from tui.results.store.runs import RunStore
-    from tui.results.store.shared import shared_directories
+    from tui.library.runs import RunStore, shared_directories
 
     kept = user_settings().shared if has_settings() else ()
     return RunStore(paths().runs, shared_directories(paths(), os.environ, shared, kept))
@@ -108,8 +106,7 @@ def ask(question: str) -> bool:
 
 def load_fleet(args: argparse.Namespace) -> Fleet:
     """Return the hosts that the options describe. A named inventory must exist, the user's own may be absent."""
-    from tui.engine.hosts.fleet import Fleet
-    from tui.engine.hosts.inventory_file import read_inventory
+    from tui.engine.inputs.hosts import Fleet, read_inventory
 
     take_host_files(args)
     return Fleet(read_inventory(args.inventory or paths().inventory, pipes=args.inventory is not None), args.ssh_config)
@@ -150,3 +147,27 @@ def open_editor(path: Path) -> None:
         raise UsageError(f"the editor '{editor}' cannot be started: {why}; set EDITOR") from error
     if done.returncode != 0:
         raise UsageError(f"the editor '{editor}' ended with {done.returncode}; {path} is as it left it")
+
+
+SIDE_HELP = f"{RUN_HELP}; RUN,RUN,...: repetitions of one side"
+ACROSS_HELP = "a parameter that is meant to differ; hosts: their number"
+
+
+def side_of(store: RunStore, text: str) -> list[Path]:
+    """Return the directories of one side. Raises UsageError for names of no run, and for a run that is named twice."""
+    refs = [text] if "," in text and is_folder(Path(text)) else text.split(",")
+    directories = [store.resolve(ref) for ref in refs if ref]
+    if not directories:
+        raise UsageError(f"'{text}' names no run")
+    if len(set(directories)) < len(directories):
+        raise UsageError(f"'{text}' names a run twice: a repetition is a run of its own")
+    return directories
+
+
+def sides_of(store: RunStore, texts: Sequence[str]) -> list[list[Path]]:
+    """Return the directories of each side. Raises UsageError for a run that is on two of them."""
+    sides = [side_of(store, text) for text in texts]
+    known = [directory for side in sides for directory in side]
+    if twice := {each.name for each in known if known.count(each) > 1}:
+        raise UsageError(f"{', '.join(sorted(twice))} is on two sides: a run does not differ from itself")
+    return sides

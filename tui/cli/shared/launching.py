@@ -1,30 +1,162 @@
-"""Starting an engine from the command line: what to know before, and what its hosts ask before they let us in."""
+"""Start a run from the command line: passwords, consent to overwrite, launch of the engine."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import functools
 import os
-from collections.abc import Sequence
+import sys
+import termios
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.shared.asking import has_terminal, person
 from tui.cli.shared.common import paths, say
 from tui.model.address import HostAddress
-from tui.model.plan import Plan
-from tui.model.problem import UsageError
-from tui.model.sharing import sharing_note
+from tui.model.plan import Plan, sharing_note
+from tui.model.problem import PreflightError, Problem, UsageError
 
 if TYPE_CHECKING:
-    from tui.engine.process.launch import EngineMode
-    from tui.engine.process.questions import Questions
+    from tui.engine.launch import EngineMode
+    from tui.engine.preflight.preview import Preview
+    from tui.engine.questions import Questions
+    from tui.remote.vault import Asker, Question
+
+TERMINAL = "/dev/tty"
+LONGEST = 4096  # of a line that is typed: the terminal's own limit
+
+
+def terminal_asker() -> Asker | None:
+    """Return who can be asked: the person at the terminal; None when there is no terminal, as under cron."""
+    return person() if has_terminal() else None
+
+
+@functools.cache
+def person() -> Asker:
+    """Return who sits there, asked for each thing once by one command."""
+    from tui.remote.vault import Remembering
+
+    return Remembering(ask)
+
+
+def has_terminal() -> bool:
+    """Whether somebody sits there: this process has a terminal, and stdin or stderr is one."""
+    if not (sys.stdin.isatty() or sys.stderr.isatty()):
+        return False
+    try:
+        os.close(os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
+
+
+async def ask(question: Question) -> Sequence[str] | None:
+    """Ask on the terminal; None when the person ends the input (Ctrl+D)."""
+    terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY)
+    try:
+        note = f" ({question.note})" if question.note else ""
+        os.write(terminal, f"benchtui: {question.subject}{note}\n".encode())
+        answers = []
+        for prompt, visible in question.prompts:
+            answer = await read_line(terminal, prompt, visible=visible)
+            if answer is None:
+                return None
+            answers.append(answer)
+        return answers
+    finally:
+        os.close(terminal)
+
+
+async def read_line(terminal: int, prompt: str, *, visible: bool) -> str | None:
+    """Read one line, without an echo unless `visible`; the terminal is put back even when this is cancelled."""
+    with echo(terminal, on=visible):
+        os.write(terminal, f"{prompt.rstrip(': ')}: ".encode())
+        async with readable(terminal) as ready:
+            await ready.wait()
+        line = os.read(terminal, LONGEST)
+        if not visible:
+            os.write(terminal, b"\n")
+    return line.decode(errors="replace").rstrip("\r\n") if line else None
+
+
+@contextlib.contextmanager
+def echo(terminal: int, *, on: bool) -> Iterator[None]:
+    """Show what is typed or not; what was typed before is dropped."""
+    before = termios.tcgetattr(terminal)
+    during = termios.tcgetattr(terminal)
+    during[3] = during[3] | termios.ECHO if on else during[3] & ~termios.ECHO
+    try:
+        termios.tcsetattr(terminal, termios.TCSAFLUSH, during)
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
+
+
+@contextlib.asynccontextmanager
+async def readable(terminal: int) -> AsyncIterator[asyncio.Event]:
+    """Yield an event that is set once a line can be read: no thread that would outlive a Ctrl+C."""
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(terminal, ready.set)
+    try:
+        yield ready
+    finally:
+        loop.remove_reader(terminal)
+
+
+def agreed(plan: Plan, names: Sequence[str], *, sure: bool) -> Plan:
+    """Return the plan with the names that somebody agreed to destroy.
+
+    On a terminal, and without `sure`, the names of devices are asked for. Files are judged by the engine alone.
+    Raises UsageError for a name that is no target of the run, PreflightError (3) for what was not or cannot be agreed.
+    """
+    from msgspec.structs import replace
+
+    from tui.engine.preflight.destroy import unnamed_devices
+    from tui.engine.preflight.preview import check_names
+
+    plan = replace(plan, destroy=tuple(dict.fromkeys(names)))
+    check_names(plan)
+    if unnamed := unnamed_devices(plan):
+        if not sure and sys.stdin.isatty() and sys.stderr.isatty():
+            return replace(plan, destroy=(*plan.destroy, *ask_for_names(look(plan))))
+        said = "{0} loses what is on it: name it to agree: --destroy {0}"
+        raise PreflightError([Problem(said.format(name)) for name in unnamed])
+    return plan
+
+
+def look(plan: Plan) -> Preview:
+    """Look at the targets on all hosts."""
+    from tui.engine.preflight.made_files import MADE_FILES, MadeFiles
+    from tui.engine.preflight.preview import preview
+    from tui.remote.fan_out import connections_of
+
+    async def run() -> Preview:
+        async with connections_of(plan, paths().known_hosts, terminal_asker()) as connections:
+            return await preview(plan, connections, MadeFiles(paths().data / MADE_FILES))
+
+    return asyncio.run(run())
+
+
+def ask_for_names(found: Preview) -> tuple[str, ...]:
+    """Show what was found and have each name typed. Raises PreflightError when something is refused or not typed."""
+    say("\n".join(found.lines))
+    if found.problems:
+        raise PreflightError(found.problems)
+    for name in found.names:
+        print(f"type {name} to overwrite it: ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip() != name:
+            raise PreflightError(f"{name} was not typed; nothing was started")
+    return found.names
+
 
 QUIET_S = 2.0
 
 
 def start(plan: Plan) -> Path:
     """Start a run, log in to its hosts, and return its directory."""
-    from tui.engine.process.launch import launch, launch_asking
+    from tui.engine.launch import launch, launch_asking
 
     if note := sharing_note(plan):
         say(f"benchtui: {note}")
@@ -41,9 +173,8 @@ def leave_out_missing(plan: Plan) -> Plan:
     """Look at the hosts, and return the plan without the steps that they lack a load generator for."""
     import asyncio
 
-    from tui.cli.shared.asking import terminal_asker
-    from tui.engine.hosts.fan_out import connections_of
-    from tui.engine.preflight.lacking import Lacking, has_several_tools, look_for_lacking, without
+    from tui.engine.preflight.missing_tools import Lacking, has_several_tools, look_for_lacking, without
+    from tui.remote.fan_out import connections_of
 
     async def look() -> Lacking:
         async with connections_of(plan, paths().known_hosts, terminal_asker()) as connections:
@@ -61,8 +192,8 @@ def check_secrets(plan: Plan) -> None:
 
 def restart(run_dir: Path, mode: EngineMode) -> None:
     """Start another engine for a run, and log in to its hosts again."""
-    from tui.engine.process.launch import await_resumed, journal_end, spawn_asking, spawn_engine
-    from tui.journal.plan_file import load_plan
+    from tui.engine.launch import await_resumed, journal_end, spawn_asking, spawn_engine
+    from tui.journal.rundir import load_plan
 
     warn(load_plan(run_dir).hosts)
     end = journal_end(run_dir)
@@ -75,7 +206,7 @@ def restart(run_dir: Path, mode: EngineMode) -> None:
 
 def warn(hosts: Sequence[HostAddress]) -> None:
     """Say what a logout would take away from a run on these hosts."""
-    from tui.engine.safety.logout import agent_may_go, logout_warning
+    from tui.engine.preflight.logout import agent_may_go, logout_warning
 
     if text := logout_warning(os.environ):
         say(f"benchtui: {text}")
@@ -86,7 +217,7 @@ def warn(hosts: Sequence[HostAddress]) -> None:
 def _agent_warning(hosts: Sequence[HostAddress]) -> str | None:
     import asyncio
 
-    from tui.engine.safety.logout import agent_warning
+    from tui.engine.preflight.logout import agent_warning
     from tui.remote.connections import Connections
 
     async def look() -> str | None:
@@ -100,7 +231,7 @@ def answer_all(run_dir: Path, questions: Questions) -> None:
     """Answer what the engine asks until all hosts are logged in. Ctrl+C stops the run."""
     import asyncio
 
-    from tui.engine.process.control import NotRunning, request
+    from tui.engine.control import NotRunning, request
 
     try:
         asyncio.run(_answer_all(questions))

@@ -1,19 +1,28 @@
-"""The headless display of a run: one line on a terminal that is rewritten, or a line now and then in a log."""
+"""Follow a run from the command line: progress lines, Ctrl+C, exit code, result."""
 
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tui.journal.alive import is_running
+import msgspec
+
+from tui.capacity.budget import points_planned
+from tui.cli.shared.common import say
+from tui.engine.control import NotRunning, request
+from tui.journal.host import silent_hosts_text, waiting_text
 from tui.journal.reader import JournalEvent, JournalTail
+from tui.journal.rundir import is_running
 from tui.journal.state import RunState
-from tui.journal.waiting import silent_hosts_text, waiting_text
 from tui.metrics import units
 from tui.metrics.registry import direction, in_order
+from tui.model.bounded import NO_JSON, read_file
 from tui.model.event import (
     HostProblem,
     Message,
@@ -28,15 +37,13 @@ from tui.model.event import (
 )
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
+from tui.model.rundir import RECORD_FILE
 from tui.model.search import Search
-from tui.results.findings.due import is_time
-from tui.results.matrix.progress import MatrixProgress, matrix_progress, step_name
-from tui.results.record.rounds import live_text
-from tui.sizing.lacking import points_planned
+from tui.record.progress import MatrixProgress, can_be_judged, live_text, matrix_progress, step_name
 from tui.text.points import offer_text, point_text
 
 if TYPE_CHECKING:
-    from tui.results.findings.live import LiveFinding, LiveFindings  # pydantic: not before there is something to judge
+    from tui.judge.live import LiveFinding, LiveFindings
 
 POLL_S = 0.2
 LOG_EVERY_S = 10.0
@@ -200,7 +207,7 @@ def status_text(state: RunState, now_t: float, matrix: MatrixProgress | None = N
 
 def plan_of(run_dir: Path) -> Plan | None:
     """Return the plan of a run, None when it cannot be read: the journal alone is enough to follow."""
-    from tui.journal.plan_file import load_plan
+    from tui.journal.rundir import load_plan
 
     try:
         return load_plan(run_dir)
@@ -218,12 +225,12 @@ class Checks:
 
     def look(self, state: RunState, now_t: float) -> list[LiveFinding]:
         """Return what is new."""
-        if self.possible and self.findings is None and is_time(state, now_t):
+        if self.possible and self.findings is None and can_be_judged(state, now_t):
             self._load()
         return self.findings.look(state, now_t) if self.findings is not None else []
 
     def _load(self) -> None:
-        from tui.results.findings.live import LiveFindings
+        from tui.judge.live import LiveFindings
 
         plan = plan_of(self.run_dir)
         self.possible = plan is not None
@@ -263,3 +270,98 @@ def follow(run_dir: Path, display: ProgressDisplay) -> RunState:
             display.finding(now - started, found)
         display.status(state, now - started)
         time.sleep(POLL_S)
+
+
+INTERRUPTED = 130
+RECORD_PATIENCE_S = 30.0
+
+
+def watch(run_dir: Path, *, as_json: bool) -> int:
+    """Follow a run to its end, print its result, return its exit code."""
+    code = followed(run_dir)
+    print_result(run_dir, as_json=as_json)
+    return code
+
+
+def watch_streamed(run_dir: Path, specs: Sequence[str], *, as_json: bool) -> int:
+    """Follow a run as `watch` does, and stream it; with a stream on standard output the summary goes to stderr."""
+    from tui.export.stream import parse_spec, streaming
+
+    taken = any(parse_spec(spec)[1] == "-" for spec in specs)
+    with streaming(run_dir, specs, say):
+        code = followed(run_dir)
+    with redirect_stdout(sys.stderr if taken else sys.stdout):
+        print_result(run_dir, as_json=as_json)
+    return code
+
+
+def followed(run_dir: Path) -> int:
+    """Follow a run to its end and return its exit code. Ctrl+C stops the run, twice aborts it."""
+    with interrupts_stop(run_dir) as interrupts:
+        state = follow(run_dir, ProgressDisplay(plan=plan_of(run_dir)))
+    if state.exit_code is None:
+        say(f"the engine of {run_dir.name} is gone; what hosts still hold is collected by: benchtui runs recover")
+    await_record(run_dir)
+    return INTERRUPTED if interrupts else exit_code_of(state, run_dir)
+
+
+class _Finding(msgspec.Struct):
+    severity: str = ""
+
+
+class _RecordFindings(msgspec.Struct):
+    findings: list[_Finding] = []
+
+
+_heads = msgspec.json.Decoder(_RecordFindings)
+
+
+def exit_code_of(state: RunState, run_dir: Path) -> int:
+    """Return the exit code of `run`: the engine's, 4 when it died, 1 when a finding invalidates a complete run."""
+    if state.exit_code != 0:
+        return 4 if state.exit_code is None else state.exit_code
+    try:
+        head = _heads.decode(read_file(run_dir / RECORD_FILE))
+    except (OSError, *NO_JSON):
+        return 0
+    return int(any(finding.severity == "error" for finding in head.findings))
+
+
+@contextmanager
+def interrupts_stop(run_dir: Path) -> Iterator[list[int]]:
+    """Turn SIGINT into stop, then abort, of the run; the list yielded counts them. SIGTERM leaves the run going."""
+    seen: list[int] = []
+
+    def on_interrupt(number: int, _frame: object) -> None:
+        seen.append(number)
+        verb = "stop" if len(seen) == 1 else "abort"
+        try:
+            request(run_dir, {"verb": verb, "by": "Ctrl+C"})
+            say(f"\n{verb} requested; " + ("once more aborts" if verb == "stop" else "ending at once"))
+        except NotRunning:
+            say(f"\nrun {run_dir.name} is not there to {verb}")
+
+    before = signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def await_record(run_dir: Path) -> None:
+    """Wait until the engine has written the record; one that died leaves that to `runs recover`."""
+    deadline = time.monotonic() + RECORD_PATIENCE_S
+    while is_running(run_dir) and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+def print_result(run_dir: Path, *, as_json: bool) -> None:
+    """Print the record as one JSON document, or its summary."""
+    from tui.library.load import load_record, record_json
+    from tui.view.run_summary import summary_text
+
+    path = run_dir / RECORD_FILE
+    if as_json:
+        sys.stdout.write(record_json(run_dir))
+    else:
+        print(summary_text(load_record(run_dir), path if path.exists() else None), end="")

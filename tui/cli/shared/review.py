@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from tui.metrics import units
 from tui.model.plan import HostTask, Plan, Step, written_devices
-from tui.results.matrix.plan_sums import Part, parts_of, steps_in_full, steps_text, values_text
-from tui.results.matrix.progress import kind_text
-from tui.results.text.plan_facts import plan_facts, time_text, warnings
+from tui.record.progress import kind_text
+from tui.view.plan import PlanPart, parts_of, plan_facts, steps_in_full, steps_text, time_text, values_text, warnings
 
 FILES_SHOWN = 4
 
@@ -45,12 +44,12 @@ def _matrix_lines(plan: Plan) -> Iterator[str]:
         yield from _axis_lines(part, "            " if len(parts) > 1 else "          ")
 
 
-def _part_text(part: Part) -> str:
+def _part_text(part: PlanPart) -> str:
     steps = f"{part.steps} {'step' if part.steps == 1 else 'steps'}"
     return f"{steps}, {units.duration(part.seconds)}" if part.seconds is not None else steps
 
 
-def _axis_lines(part: Part, indent: str) -> Iterator[str]:
+def _axis_lines(part: PlanPart, indent: str) -> Iterator[str]:
     width = max((len(name) for name in part.axes), default=0)
     for name, values in part.axes.items():
         yield f"{indent}{name:<{width}}  {values_text(values)}"

@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 from typing import Any
 
-from tui.engine.user_files import save
+from tui.engine.inputs.user_files import save
 from tui.model.bounded import read_text
 from tui.model.problem import UsageError, unreadable
 from tui.model.settings import Settings, key_named, new_file, parse_settings

@@ -50,9 +50,7 @@ class Chooser:
     asked: dict[str, FoundHosts] = field(default_factory=dict)
     uses: list[SourceUse] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    vouched: dict[str, HostAddress] = field(
-        default_factory=dict
-    )  # by sources so far: their names are known from now
+    vouched: dict[str, HostAddress] = field(default_factory=dict)  # by sources so far: their names are known from now
 
     def hosts(self, specs: Iterable[str], above: tuple[str, ...] = ()) -> dict[str, Chosen]:
         """Return the hosts of a list of SPECs, by name, in order. Raises UsageError."""
@@ -70,9 +68,7 @@ class Chooser:
         for part in excluded:
             self.leave_out(part, found, above)
         if excluded and not found:
-            raise UsageError(
-                f"no host is left: {', '.join(f'!{part}' for part in excluded)} leaves out all"
-            )
+            raise UsageError(f"no host is left: {', '.join(f'!{part}' for part in excluded)} leaves out all")
         return found
 
     def leave_out(self, part: str, found: dict[str, Chosen], above: tuple[str, ...]) -> None:
@@ -113,25 +109,18 @@ class Chooser:
         """Return the members of a group of the inventory."""
         if group in self.sources:
             inner = self.nested(f"@{group}", above)
-            found = [
-                _in_group(chosen, group)
-                for chosen in self.hosts(self.sources[group], inner).values()
-            ]
+            found = [_in_group(chosen, group) for chosen in self.hosts(self.sources[group], inner).values()]
             self.vouched.update({each.address.name: each.address for each in found if each.vouched})
             return found
         if group not in self.groups:
             known = [*self.groups, *self.sources]
             there = ", ".join(known) or "none"
-            raise UsageError(
-                f"unknown group '{group}'{did_you_mean(group, known)}; groups: {there}"
-            )
+            raise UsageError(f"unknown group '{group}'{did_you_mean(group, known)}; groups: {there}")
         if not self.groups[group]:
             raise UsageError(f"group '{group}' has no hosts")
         return [self.typed(Destination(name, name)) for name in self.groups[group]]
 
-    def source(
-        self, part: str, source: tuple[str, str], above: tuple[str, ...]
-    ) -> Iterable[Chosen]:
+    def source(self, part: str, source: tuple[str, str], above: tuple[str, ...]) -> Iterable[Chosen]:
         """Return the hosts of a source. Raises UsageError that names it."""
         try:
             found = self.asked_once(part, source)
@@ -149,9 +138,7 @@ class Chooser:
             raise UsageError(f"{shown(part)} names no hosts")
         if part not in [use.spec for use in self.uses]:
             names = tuple(each.address.name for each in chosen)
-            self.uses.append(
-                SourceUse(part, names, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", found.how)
-            )
+            self.uses.append(SourceUse(part, names, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", found.how))
             self.notes += found.notes
         return chosen
 
@@ -168,9 +155,7 @@ class Chooser:
         if part in above:
             raise UsageError(f"{shown(part)} contains itself")
         if len(above) >= MOST_NESTED:
-            raise UsageError(
-                f"{shown(part)}: groups and files are more than {MOST_NESTED} deep in each other"
-            )
+            raise UsageError(f"{shown(part)}: groups and files are more than {MOST_NESTED} deep in each other")
         return (*above, part)
 
 
@@ -187,9 +172,7 @@ def typed_address(place: Destination) -> HostAddress:
 
 def completed(given: HostAddress, own: HostAddress) -> HostAddress:
     """Return an address with what it leaves open as the inventory has it."""
-    missing = {
-        name: value for name, value in asdict(own).items() if getattr(given, name) in (None, ())
-    }
+    missing = {name: value for name, value in asdict(own).items() if getattr(given, name) in (None, ())}
     missing["role"] = own.role
     return replace(given, **missing)
 
@@ -208,9 +191,7 @@ def shown(part: str) -> str:
 
 def _of_part(problem: Problem, part: str) -> Problem:
     """Return a problem with the part that it is about; a file with its line says enough."""
-    return (
-        problem if problem.file else problem._replace(message=f"{shown(part)}: {problem.message}")
-    )
+    return problem if problem.file else problem._replace(message=f"{shown(part)}: {problem.message}")
 
 
 def _in_group(chosen: Chosen, group: str) -> Chosen:

@@ -1,1 +1,3 @@
-"""What must hold on hosts before a load starts: rules, and a look before the launch."""
+"""Check hosts before a load starts, and clean up after runs."""
+
+from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hosts looked at before there is a plan: what each has, and what would keep it from running a load."""
+"""Check hosts without a plan: facts, load generators, reasons why they cannot run a load."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from tui.model.address import HostAddress
 
 if TYPE_CHECKING:
-    from tui.engine.preflight.mpi_check import Seen
+    from tui.engine.preflight.mpi_hosts import Seen
     from tui.model.hostfacts import Fact
+    from tui.remote.answers import HostProbe
     from tui.remote.connections import Connections
-    from tui.remote.probe import HostProbe
 
 
 class HostCheck(Struct, frozen=True):
@@ -33,11 +33,11 @@ async def check_hosts(
     addresses: Sequence[HostAddress], directory: str | None, connections: Connections
 ) -> list[HostCheck]:
     """Look at all hosts at once and return what was found, in the order asked."""
-    from tui.engine.hosts.fan_out import fan_out
-    from tui.engine.preflight import mpi_check
+    from tui.engine.preflight import mpi_hosts
+    from tui.remote.fan_out import fan_out
 
     checks, errors = await fan_out({each.name: check_host(each, directory, connections) for each in addresses})
-    told = mpi_check.notes({name: check.seen for name, check in checks.items()})
+    told = mpi_hosts.notes({name: check.seen for name, check in checks.items()})
     checks = {name: replace(check, notes=tuple(told[name])) for name, check in checks.items()}
     checks |= {name: HostCheck(name, False, error.code, error.message) for name, error in errors.items()}
     return [checks[address.name] for address in addresses]
@@ -46,18 +46,18 @@ async def check_hosts(
 async def check_host(address: HostAddress, directory: str | None, connections: Connections) -> HostCheck:
     """Connect to one host, probe it, judge it. Raises HostError."""
     from tui import workloads
-    from tui.engine.hosts.fan_out import agent_on
-    from tui.engine.preflight import mpi_check
+    from tui.engine.preflight import mpi_hosts
     from tui.engine.preflight.rules import commands_of
+    from tui.remote.fan_out import agent_on
 
     async with agent_on(address, connections, "check") as agent:
         looked_for = commands_of([need for workload in workloads.every() for need in workload.requirements(())])
         targets = [directory or "/tmp"]
         probe = await agent.probe(targets, looked_for)
         facts = await agent.facts(probe, targets, list(looked_for))
-        seen = await mpi_check.look(agent, targets[0])
+        seen = await mpi_hosts.look(agent, targets[0])
     problem = problem_of(probe, directory)
-    facts |= mpi_check.facts_of(seen)
+    facts |= mpi_hosts.facts_of(seen)
     return HostCheck(address.name, problem is None, *(problem or ("", "")), facts=facts, seen=seen)
 
 

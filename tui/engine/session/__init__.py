@@ -1,1 +1,3 @@
-"""What all phases of a run share: its hosts, its tasks, its context."""
+"""What all phases of a run share: hosts, tasks, telemetry, context."""
+
+from __future__ import annotations

@@ -1,21 +1,28 @@
-"""What all phases of one run share: its plan, its journal, its hosts, and whether somebody asked to stop."""
+"""Context of a run: plan, journal, hosts, requests to stop; run one piece of work on all hosts."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+import traceback
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from tui.engine.safety.made_files import MadeFiles
-from tui.engine.session.seconds import Seconds
-from tui.engine.session.session import HostSession
+import msgspec
+from msgspec import Struct
+
+from tui.capacity.points import ClusterSecond
+from tui.engine.preflight.made_files import MadeFiles
+from tui.engine.session.host_session import HostSession
 from tui.engine.session.telemetry import Telemetry
-from tui.journal.search import SearchState, plan_as_run
+from tui.journal.progress import SearchState, plan_as_run
 from tui.journal.writer import Journal
+from tui.metrics.histogram import Histogram
 from tui.model.event import (
+    Buckets,
+    DirectionSample,
     HostResult,
     Message,
     PhaseEnded,
@@ -28,9 +35,84 @@ from tui.model.event import (
     StopRequested,
 )
 from tui.model.plan import HostTask, Plan, Step
+from tui.model.plugin import PLUGIN_FAILED
+from tui.remote.fan_out import OUR_FAULT, host_error
+from tui.remote.transport import HostError
 
 if TYPE_CHECKING:
     from tui.engine.session.task import TaskRun
+
+LATE_S = 0.2  # what a second may lack to be a whole one
+_unpack = msgspec.msgpack.Decoder(dict[str, DirectionSample]).decode
+_pack = msgspec.msgpack.Encoder().encode
+
+
+class _Sum(msgspec.Struct):
+    """What all hosts did in one direction of one second."""
+
+    ios: int = 0
+    lat: Histogram = msgspec.field(default_factory=Histogram)
+
+    def add(self, part: DirectionSample) -> None:
+        self.ios += part.ios
+        self.lat.add(part.lat)
+
+    def take_back(self, part: DirectionSample) -> None:
+        self.ios -= part.ios
+        self.lat.add(Buckets(idx=part.lat.idx, n=[-count for count in part.lat.n]))
+
+
+class Seconds:
+    """Seconds of one step, counted on each host from where its measurement began: hosts are released together.
+
+    Each sample is added once, and kept packed for a host that begins anew: 256 hosts tell 15,000 samples a minute.
+    """
+
+    def __init__(self, step: int = -1, hosts: int = 0) -> None:
+        self.step = step
+        self.hosts = hosts
+        self._lengths: dict[str, float] = {}  # seconds told so far, by host
+        self._told: dict[str, list[tuple[int, bytes]]] = {}  # what a host has added to which second
+        self._sums: dict[int, dict[str, _Sum]] = {}
+
+    def add(self, sample: Sample) -> bool:
+        """Take a sample; tell whether all hosts have told another whole second by now."""
+        if sample.step != self.step or sample.phase != "measure" or sample.ramp:
+            return False
+        if sample.restart:
+            self._take_back(sample.host)
+        before = self.whole
+        begin = self._lengths.get(sample.host, 0.0)
+        self._lengths[sample.host] = begin + sample.interval_s
+        second = self._sums.setdefault(round(begin), {})
+        for name, part in sample.dirs.items():
+            second.setdefault(name, _Sum()).add(part)
+        self._told.setdefault(sample.host, []).append((round(begin), _pack(sample.dirs)))
+        return self.whole > before
+
+    def _take_back(self, host: str) -> None:
+        """What a host did before it began anew counts for nothing."""
+        self._lengths.pop(host, None)
+        for at, packed in self._told.pop(host, []):
+            for name, part in _unpack(packed).items():
+                self._sums[at][name].take_back(part)
+
+    @property
+    def whole(self) -> int:
+        """Seconds that all hosts have told."""
+        if len(self._lengths) < self.hosts or not self._lengths:
+            return 0
+        return int(min(self._lengths.values()) + LATE_S)
+
+    def totals(self) -> list[ClusterSecond]:
+        """Return the seconds that all hosts have told, over all of them."""
+        return [_second(self._sums.get(at, {})) for at in range(self.whole)]
+
+
+def _second(sums: dict[str, _Sum]) -> ClusterSecond:
+    ios = {name: each.ios for name, each in sums.items()}
+    return ClusterSecond(ios, {name: each.lat.buckets for name, each in sums.items()})
+
 
 T = TypeVar("T")
 StopMode = Literal["stop", "abort"]
@@ -182,3 +264,119 @@ class RunContext:
             working.cancel()
             stopping.cancel()
             await asyncio.gather(working, stopping, return_exceptions=True)
+
+
+EXIT_COMPLETE, EXIT_PREFLIGHT, EXIT_PARTIAL, EXIT_NEVER_MET, EXIT_UNFINISHED = 0, 3, 4, 5, 6
+
+
+class HostsAway(RunRefused):
+    """Ends a search whose hosts are lost and do not come back: fewer hosts sustain something else."""
+
+    def __init__(self, hosts: Sequence[str]) -> None:
+        why = "what all hosts sustain cannot be told by the others; runs resume, or u on Runs, goes on once it is back"
+        super().__init__("partial", EXIT_PARTIAL, f"{', '.join(hosts)} lost: {why}")
+
+
+class Duty(Struct, frozen=True):
+    """What all hosts do. `refusal`, before their names, refuses the run when some fail; empty: the others go on."""
+
+    phase: PhaseName
+    exit_code: int = EXIT_PARTIAL
+    refusal: str = ""
+    droppable: bool = True  # may be dropped in the middle when somebody asks to stop
+
+
+CONNECT = Duty("connect", EXIT_PREFLIGHT, "no connection to")
+REACH = Duty("connect", droppable=False)  # of an engine that goes on with a run: nothing is dropped
+LOOK = Duty("preflight", EXIT_PREFLIGHT)  # all problems of all hosts are told at once, then it is judged
+JUDGE = Duty("preflight", EXIT_PREFLIGHT, "preflight refused:")
+TRY_LOCK = Duty("preflight")
+UNLOCK = Duty("preflight", droppable=False)
+LOCK = Duty("preflight", EXIT_PREFLIGHT, "in use by another run:")
+DEVICES = Duty("preflight", EXIT_PREFLIGHT, "devices are not as they were on")
+TARGETS = Duty("preflight", EXIT_PREFLIGHT, "targets are not as they were on")
+DIRECTORIES = Duty("preflight", EXIT_PARTIAL, "directories could not be made on")
+EXPECTED_FILES = Duty("preflight", EXIT_PARTIAL, "files are not as the step needs them on")
+MISSING_FILES = Duty("layout", EXIT_PARTIAL, "layout could not be checked on")
+LAYOUT_START = Duty("layout")  # those that began are followed to their end
+LAYOUT = Duty("layout", EXIT_PARTIAL, "layout failed on")
+WRITTEN = Duty("layout")
+DROP_CACHES = Duty("layout")
+BRING_BACK = Duty("connect")
+ARM = Duty("barrier", EXIT_PARTIAL, "not ready to start:")
+DISARM = Duty("barrier", droppable=False)
+GO = Duty("barrier", droppable=False)
+FREE_SPOOL = Duty("collect", droppable=False)
+CLEAN_UP = Duty("cleanup", droppable=False)
+LEAVE = Duty("cleanup", droppable=False)
+
+
+async def on_hosts(
+    ctx: RunContext,
+    duty: Duty,
+    sessions: Iterable[HostSession],
+    work: Callable[[HostSession], Awaitable[T]],
+    failed: Callable[[HostSession, HostError], object] | None = None,
+) -> dict[str, T]:
+    """Have hosts do something at the same time and return the answers by name, without those that failed.
+
+    `failed` takes what went wrong on a host; without it that is a problem, with which the host drops out. Raises
+    RunRefused when the duty says so, and RunStopped.
+    """
+    sessions = list(sessions)
+    answers: dict[str, T] = {}
+
+    async def one(session: HostSession) -> None:
+        with faults_of(session, duty.phase, failed):
+            answers[session.name] = await work(session)
+
+    at_once = _all_at_once([one(session) for session in sessions])
+    await (ctx.unless_stopped(at_once) if duty.droppable else at_once)
+    refuse_failed(duty, sessions)
+    return {session.name: answers[session.name] for session in sessions if session.name in answers}
+
+
+def refuse_failed(duty: Duty, sessions: Iterable[HostSession]) -> None:
+    """Raise RunRefused when a host failed and the duty needs them all."""
+    names = ", ".join(session.name for session in sessions if session.failed)
+    if duty.refusal and names:
+        raise RunRefused("failed", duty.exit_code, f"{duty.refusal} {names}")
+
+
+@contextmanager
+def faults_of(
+    session: HostSession, phase: PhaseName, failed: Callable[[HostSession, HostError], object] | None = None
+) -> Iterator[None]:
+    """Make whatever goes wrong within a problem of this host. A fault of ours has its traceback in engine.log."""
+    try:
+        yield
+    except (RunRefused, RunStopped):
+        raise
+    except Exception as fault:
+        if failed is None:
+            failed = _fail_in(phase)
+        failed(session, told(session, fault))
+
+
+def told(session: HostSession, fault: Exception) -> HostError:
+    """Return a fault as the host's error; the traceback of one of ours, or of a plug-in, goes to engine.log."""
+    error = host_error(session.name, fault)
+    if error.code in (OUR_FAULT, PLUGIN_FAILED):
+        traceback.print_exception(fault)
+        return HostError(error.code, error.host, f"{error.message}; details in engine.log")
+    return error
+
+
+def _fail_in(phase: PhaseName) -> Callable[[HostSession, HostError], object]:
+    return lambda session, error: session.problem(phase, error.code, error.message)
+
+
+async def _all_at_once(work: list[Awaitable[None]]) -> None:
+    """Wait for all; what is nobody's problem, such as a journal that cannot be written, ends the others too."""
+    tasks = [asyncio.ensure_future(each) for each in work]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

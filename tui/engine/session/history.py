@@ -95,7 +95,7 @@ class History(Struct):
         """Tell whether a search measures further points when those that could not be measured are made again."""
         if plan.search is None or not self.skipped:
             return False
-        from tui.sizing.search import next_offer
+        from tui.capacity.next_point import next_offer
 
         return next_offer(plan.search, [each for each in self.seen.search.points if each.verdict != "void"]) is not None
 

@@ -12,13 +12,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from tui import workloads
-from tui.engine.session.secrets import NO_SECRET
-from tui.engine.session.session import FIRST_PAUSE_S, HostSession
+from tui.engine.session.host_session import FIRST_PAUSE_S, NO_SECRET, HostSession
 from tui.journal.raw import RawFile
 from tui.model.event import Artefact, HostStateName, PhaseName, Sample, TaskEnded, TaskStarted
 from tui.model.plan import HostTask, Step
 from tui.remote.agent import AgentError, AgentStream, TaskStatus
-from tui.remote.budget import FLOODED, Budget, flood_text
+from tui.remote.stream import FLOODED, OutputBudget, flood_text
 from tui.remote.transport import HostError
 from tui.workloads.base import Item, Reader
 
@@ -95,7 +94,7 @@ class TaskRun:
         self._masks = {kind: session.secrets.mask(task) for kind in ("out", "err")}
         self._stream: AgentStream | None = None
         self._heard = time.monotonic()
-        self._budget = Budget(session.name, f"{step.tool} ({phase})")
+        self._budget = OutputBudget(session.name, f"{step.tool} ({phase})")
         self._orphaned = ""  # why the load has no supervisor any more, when it has none
 
     async def start(self, *, armed: bool) -> None:

@@ -1,7 +1,6 @@
 """Telemetry of the hosts of a run: a small task on each while a step goes on, followed into the journal.
 
-It is extra: nothing that goes wrong with it fails the run, delays a load, or is said more than once a host and step.
-"""
+It is extra: nothing that goes wrong with it fails the run, delays a load, or is said more than once a host and step."""
 
 from __future__ import annotations
 
@@ -13,18 +12,18 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from tui.engine.hosts.fan_out import host_error
-from tui.engine.session.session import BROKEN, HostSession
+from tui.engine.session.host_session import BROKEN, HostSession
 from tui.journal.writer import Journal
 from tui.model.event import Event, TelemetryColumns, TelemetrySample
 from tui.model.plan import Plan, Step
 from tui.remote.agent import Agent, AgentError, AgentStream
 from tui.remote.answers import last_line
-from tui.remote.budget import FLOODED, Budget, flood_text
+from tui.remote.fan_out import host_error
+from tui.remote.stream import FLOODED, OutputBudget, flood_text
 from tui.remote.telemetry import (
     Columns,
     Device,
-    Lacking,
+    MissingTelemetry,
     Stamp,
     TelemetryLines,
     Values,
@@ -103,7 +102,7 @@ class TelemetryReader:
                     self._stamp = line
                 case Device(name, place):
                     self._devices[name] = place
-                case Lacking(name, reason):
+                case MissingTelemetry(name, reason):
                     self._unknown[name] = reason
                 case Columns(names):
                     yield self._columns(names)
@@ -162,7 +161,7 @@ class TelemetryRun:
         self._offsets = {"out": 0, "err": 0}
         self._stream: AgentStream | None = None
         self._said = ""
-        self._budget = Budget(session.name, TASK)
+        self._budget = OutputBudget(session.name, TASK)
 
     async def run(self) -> None:
         """Start and follow it to its end. Raises nothing but what ends this process."""

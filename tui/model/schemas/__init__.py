@@ -39,7 +39,7 @@ def _run() -> dict[str, Any]:
 
 
 def _profile() -> dict[str, Any]:
-    from tui.model.profile_schema import profile_file_schema
+    from tui.model.profile_model import profile_file_schema
 
     return profile_file_schema()
 

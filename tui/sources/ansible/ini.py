@@ -39,12 +39,8 @@ class _IniReading:
     into: AnsibleGroups
     group: str = UNGROUPED
     kind: str = "hosts"
-    children: dict[str, int] = field(
-        default_factory=dict
-    )  # named before they are there, and the line
-    variables: dict[str, dict[str, Any]] = field(
-        default_factory=dict
-    )  # a group may begin behind its variables
+    children: dict[str, int] = field(default_factory=dict)  # named before they are there, and the line
+    variables: dict[str, dict[str, Any]] = field(default_factory=dict)  # a group may begin behind its variables
     places: dict[str, int] = field(default_factory=dict)  # of sections of variables
 
     def line(self, number: int, text: str) -> None:
@@ -62,9 +58,7 @@ class _IniReading:
         """Begin a section."""
         if kind not in KINDS:
             allowed = ", ".join(f":{each}" for each in KINDS)
-            raise UsageError(
-                f"section [{group}:{kind}]{did_you_mean(kind, KINDS)}; allowed are {allowed}"
-            )
+            raise UsageError(f"section [{group}:{kind}]{did_you_mean(kind, KINDS)}; allowed are {allowed}")
         self.group, self.kind = group, kind
         if kind == "vars":
             self.places.setdefault(group, number)

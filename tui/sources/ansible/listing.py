@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tui.model.no_json import NO_JSON
+from tui.model.bounded import NO_JSON
 from tui.model.problem import UsageError
 from tui.sources.ansible.groups import ALL, AnsibleGroups
 
@@ -29,9 +29,7 @@ def read_listing(text: str) -> AnsibleGroups:
     for name, own in variables.items():
         found.add_host(ALL, name, _mapping(own))
     if META not in data and found.hosts:
-        raise UsageError(
-            "prints no _meta with hostvars: that needs ansible-inventory (pip install ansible-core)"
-        )
+        raise UsageError("prints no _meta with hostvars: that needs ansible-inventory (pip install ansible-core)")
     return found
 
 

@@ -34,9 +34,7 @@ def _expanded(pattern: str) -> Iterator[str]:
     match = _RANGE.search(pattern)
     if match is None:
         if "[" in pattern or "]" in pattern:
-            raise UsageError(
-                f"'{pattern[:60]}': not a range; allowed is [1:50], [01:50:2] or [a:f]"
-            )
+            raise UsageError(f"'{pattern[:60]}': not a range; allowed is [1:50], [01:50:2] or [a:f]")
         yield pattern
         return
     parts = _counted(match)
@@ -60,9 +58,7 @@ def _counted(match: re.Match[str]) -> list[str]:
         if (int(match[2]) - int(match[1])) // step >= MOST_KNOWN:
             raise UsageError(f"'{match[0]}': more than {MOST_KNOWN} hosts")
         width = len(match[1]) if match[1].startswith("0") else 0
-        found = [
-            str(number).zfill(width) for number in range(int(match[1]), int(match[2]) + 1, step)
-        ]
+        found = [str(number).zfill(width) for number in range(int(match[1]), int(match[2]) + 1, step)]
     if not found:
         raise UsageError(f"'{match[0]}': the range runs backwards")
     return found

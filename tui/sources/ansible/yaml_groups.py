@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tui.model.problem import UsageError, did_you_mean
-from tui.model.yaml_text import Document, KeyPath, load
+from tui.model.yaml_text import KeyPath, YamlDocument, load
 from tui.sources.ansible.groups import ALL, AnsibleGroups
 
 SECTIONS = ("hosts", "children", "vars")
@@ -16,16 +16,14 @@ def read_yaml(text: str, file: str, into: AnsibleGroups) -> None:
     """Add what a YAML text says to an inventory. Raises UsageError with its place."""
     document = load(text, file)
     if "plugin" in document.data:
-        message = (
-            "a plugin makes these hosts: that needs ansible-inventory (pip install ansible-core)"
-        )
+        message = "a plugin makes these hosts: that needs ansible-inventory (pip install ansible-core)"
         raise UsageError(document.problem(("plugin",), message, key=True))
     for name, data in document.data.items():
         _YamlReading(document, into).group(str(name), data, (name,))
 
 
 class _YamlReading:
-    def __init__(self, document: Document, into: AnsibleGroups) -> None:
+    def __init__(self, document: YamlDocument, into: AnsibleGroups) -> None:
         self.document = document
         self.into = into
 
@@ -51,9 +49,7 @@ class _YamlReading:
         try:
             self.into.add_hosts(group, pattern, self.mapping(data, path))
         except UsageError as error:
-            raise UsageError(
-                self.document.problem(path, error.problems[0].message, key=True)
-            ) from error
+            raise UsageError(self.document.problem(path, error.problems[0].message, key=True)) from error
 
     def mapping(self, data: Any, path: KeyPath) -> Mapping[Any, Any]:
         """Return what a key has below it; a single word stands for a key without anything, as Ansible reads it."""
@@ -62,9 +58,5 @@ class _YamlReading:
         if isinstance(data, str):
             return {data: None}
         if not isinstance(data, dict):
-            raise UsageError(
-                self.document.problem(
-                    path, "a mapping is needed here: NAME: and what belongs to it"
-                )
-            )
+            raise UsageError(self.document.problem(path, "a mapping is needed here: NAME: and what belongs to it"))
         return data

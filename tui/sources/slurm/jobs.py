@@ -45,9 +45,7 @@ def job_of(job_id: str, context: SourceContext) -> SlurmJob | None:
     done = output_of(argv, context)
     if done.code != 0 and "Invalid job id" not in done.stderr:
         raise UsageError(f"squeue: {done.last_words or f'exit code {done.code}'}")
-    lines = [
-        line.split("|") for line in done.stdout.splitlines() if line.count("|") == FIELDS.count("|")
-    ]
+    lines = [line.split("|") for line in done.stdout.splitlines() if line.count("|") == FIELDS.count("|")]
     if not lines:
         return None
     state, nodes, left, partition, reason = lines[0]
@@ -63,26 +61,18 @@ def own_jobs(context: SourceContext) -> list[str]:
         "--states=RUNNING",
         "--format=%i",
     ]
-    return [
-        line.strip()
-        for line in output_or_error(argv, context).splitlines()
-        if JOB_ID.fullmatch(line.strip())
-    ]
+    return [line.strip() for line in output_or_error(argv, context).splitlines() if JOB_ID.fullmatch(line.strip())]
 
 
 def partitions(context: SourceContext) -> list[str]:
     """Return the names of all partitions. Raises UsageError."""
-    printed = output_or_error(
-        [slurm_program("sinfo", context), "--noheader", "--format=%R"], context
-    )
+    printed = output_or_error([slurm_program("sinfo", context), "--noheader", "--format=%R"], context)
     return list(dict.fromkeys(line.strip() for line in printed.splitlines() if line.strip()))
 
 
 def node_names(folded: str, context: SourceContext) -> list[str]:
     """Return the nodes of ``n[1-4],m7``; by scontrol, whose notation has more than ours. Raises UsageError."""
-    printed = output_or_error(
-        [slurm_program("scontrol", context), "show", "hostnames", folded], context
-    )
+    printed = output_or_error([slurm_program("scontrol", context), "show", "hostnames", folded], context)
     names = [name for line in printed.split() for name in expand(line)]
     if len(names) > MOST_KNOWN:
         raise UsageError(f"more than {MOST_KNOWN} nodes")

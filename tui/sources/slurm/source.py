@@ -35,14 +35,10 @@ class SlurmSource(HostSource):
     def state(self, context: SourceContext) -> str:
         """Return which commands of Slurm there are."""
         missing = [name for name in TOOLS if program(name, context) is None]
-        return (
-            f"not installed: {', '.join(missing)}" if missing else str(program(TOOLS[0], context))
-        )
+        return f"not installed: {', '.join(missing)}" if missing else str(program(TOOLS[0], context))
 
     def _of_environment(self, context: SourceContext) -> FoundHosts:
-        job, nodes = (
-            context.environ.get(name, "") for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST")
-        )
+        job, nodes = (context.environ.get(name, "") for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST"))
         if not JOB_ID.fullmatch(job) or not nodes:
             raise UsageError(f"not inside of a Slurm job (no SLURM_JOB_ID); allowed is {self.form}")
         return self._found(job, nodes, context)
@@ -55,13 +51,9 @@ class SlurmSource(HostSource):
             raise UsageError(f"Slurm has no job {job_id}{did_you_mean(job_id, running)}{there}")
         if job.state != "RUNNING":
             why = f" ({job.reason})" if job.reason not in ("", "None") else ""
-            raise UsageError(
-                f"job {job_id} is {job.state.lower()}{why}; its nodes are known once it is running"
-            )
+            raise UsageError(f"job {job_id} is {job.state.lower()}{why}; its nodes are known once it is running")
         return self._found(job_id, job.nodes, context)
 
     def _found(self, job_id: str, folded: str, context: SourceContext) -> FoundHosts:
         names = node_names(folded, context)
-        return FoundHosts(
-            hosts=tuple(HostAddress(name) for name in names), how=f"Slurm, job {job_id}"
-        )
+        return FoundHosts(hosts=tuple(HostAddress(name) for name in names), how=f"Slurm, job {job_id}")

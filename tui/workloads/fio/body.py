@@ -1,12 +1,16 @@
-"""What a profile says of fio, and what its options resolve to on a host."""
+"""The fio part of a profile: its options, what they must obey, and those that have no effect."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
+from msgspec import Struct
 from pydantic import ConfigDict, Field
 
-from tui.model.problem import Problem, UsageError
+from tui.model.plain import some
+from tui.model.problem import NEEDS_OPTION, Problem, UsageError
 from tui.model.profile import (
     PATH_KINDS,
     ParamValue,
@@ -15,12 +19,26 @@ from tui.model.profile import (
     Strict,
     expand,
     host_params,
+    parse_param,
     placeholders,
     safe_host,
+    scalar_text,
     value_text,
 )
-from tui.workloads.fio.option_table import canonical, option_problem
-from tui.workloads.fio.reach import reach_problem
+from tui.model.profile_check import brace_problems
+from tui.model.profile_parts import grid_points
+from tui.model.quantities import parse_duration, shown
+from tui.model.yaml_text import KeyPath, YamlDocument
+from tui.workloads.fio.option_table import (
+    OWN_OPTIONS,
+    canonical,
+    is_external,
+    name_problem,
+    option_problem,
+    reach_problem,
+    target_problem,
+)
+from tui.workloads.fio.options import SYNC_OPTIONS, JobOptions, depth_in_vain
 
 Options = dict[str, str]
 NAME_LISTS = ("filename", "directory", "opendir")  # options that take several names with ':' between them
@@ -102,3 +120,211 @@ def warm(profile: Profile, seconds: float) -> Profile:
     }
     shared = {key: value for key, value in own.shared.items() if key != "ramp_time"} | timed
     return profile.model_copy(update={profile.tool: own.model_copy(update={"shared": shared, "jobs": jobs})})
+
+
+# Engines that read and write files by path; of others it is not said here where their data lies.
+FILE_ENGINES = (
+    "sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "aio", "linuxaio", "io_uring", "posixaio", "mmap",
+    "splice", "falloc", "ftruncate", "e4defrag", "filecreate", "filestat", "filedelete",
+)  # fmt: skip
+TRIMS = ("trim", "randtrim", "trimwrite", "randtrimwrite")
+READS = ("read", "randread", "rw", "readwrite", "randrw")
+WRITES = ("write", "randwrite", "rw", "readwrite", "randrw", "trimwrite", "randtrimwrite")
+
+
+class Setting(Struct, frozen=True):
+    """One option that holds for a job: where it stands, and its value with the parameters' defaults."""
+
+    path: KeyPath
+    text: str
+
+
+Effective = Mapping[str, Setting]  # by fio's own option names
+
+
+def name_problems(document: YamlDocument) -> Iterator[Problem]:
+    """Check job and option names on the bare data, so that they are reported however broken the rest is."""
+    fio = document.data.get("fio")
+    if not isinstance(fio, dict):
+        return
+    extra = fio.get("extra_options")
+    passed_on = [name for name in extra if isinstance(name, str)] if isinstance(extra, list) else []
+    raw = dict(_raw_sections(fio))
+    external = any(_is_unknown_engine(options.get("ioengine")) for options in raw.values())
+    for path, options in raw.items():
+        yield from _job_name_problems(path, document)
+        for name in options:
+            if name in passed_on and canonical(name) not in OWN_OPTIONS:
+                continue
+            if found := name_problem(name, external=external):
+                yield document.problem((*path, name), found, key=True)
+        yield from _double_problems(path, options, document)
+
+
+def _raw_sections(fio: Mapping[str, Any]) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
+    if isinstance(fio.get("global"), dict):
+        yield ("fio", "global"), fio["global"]
+    jobs = fio.get("jobs")
+    for name, options in jobs.items() if isinstance(jobs, dict) else ():
+        if isinstance(options, dict):
+            yield ("fio", "jobs", name), options
+
+
+def _is_unknown_engine(engine: object) -> bool:
+    return isinstance(engine, str) and (is_external(engine) or bool(placeholders(engine)))
+
+
+def _job_name_problems(path: KeyPath, document: YamlDocument) -> Iterator[Problem]:
+    name = str(path[-1])
+    if len(path) == 2:
+        return
+    if not name or name != name.strip() or not name.isprintable() or set(name) & set("[];#/:") or name == "global":
+        message = f"found {shown(name)}; a job's name is printable, without [ ] ; # / : and is not 'global'"
+        yield document.problem(path, message, key=True)
+
+
+def _double_problems(path: KeyPath, options: Mapping[str, Any], document: YamlDocument) -> Iterator[Problem]:
+    first: dict[str, str] = {}
+    for name in options:
+        other = first.setdefault(canonical(name), name)
+        if other != name:
+            yield document.problem((*path, name), f"'{name}' and '{other}' are one option of fio; give one", key=True)
+
+
+def problems(profile: Profile, document: YamlDocument, texts: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield what is wrong with the jobs of a profile. `texts`: the parameters' defaults, of those that are right."""
+    for path, options in _sections(profile):
+        yield from _option_problems(profile, path, options, texts, document)
+    jobs = [effective(profile, name, texts) for name in job_of(profile).jobs]
+    for job in jobs:
+        yield from _time_problems(job, document)
+        yield from _place_problems(profile, job, document)
+    yield from _headline_problems(profile, jobs, document)
+
+
+def _sections(profile: Profile) -> Iterator[tuple[KeyPath, Mapping[str, Any]]]:
+    yield ("fio", "global"), job_of(profile).shared
+    for name, options in job_of(profile).jobs.items():
+        yield ("fio", "jobs", name), options
+
+
+def _option_problems(
+    profile: Profile,
+    path: KeyPath,
+    options: Mapping[str, Any],
+    texts: Mapping[str, str],
+    document: YamlDocument,
+) -> Iterator[Problem]:
+    for name, value in options.items():
+        if any(brace_problems(name, value, texts)):
+            continue  # what stands in braces is told once for all
+        problem = reach_problem if name in job_of(profile).extra_options else option_problem
+        if wrong := problem(canonical(name), expand(value, as_option(name, profile, texts))):
+            yield document.problem((*path, name), f"{name}: {wrong}")
+
+
+def effective(profile: Profile, job: str, texts: Mapping[str, str]) -> dict[str, Setting]:
+    """Return what holds for a job: its own options over the global ones, as far as they can be resolved."""
+    found: dict[str, Setting] = {}
+    for path, options in (("fio", "global"), job_of(profile).shared), (("fio", "jobs", job), job_of(profile).jobs[job]):
+        for name, value in options.items():
+            if all(inner in texts for inner in placeholders(value)):
+                text = expand(value, as_option(name, profile, texts))
+                found[canonical(name)] = Setting((*path, name), text)
+            else:
+                found[canonical(name)] = Setting((*path, name), "?")
+    return found
+
+
+def _time_problems(job: Effective, document: YamlDocument) -> Iterator[Problem]:
+    """A job that is bound to time must say how long; a runtime of 0 means for ever to fio."""
+    based, runtime = job.get("time_based"), job.get("runtime")
+    if based and based.text != "0" and runtime is None:
+        yield document.problem(based.path, "time_based needs a runtime", key=True, code=NEEDS_OPTION)
+    if runtime and _is_zero(runtime.text):
+        yield document.problem(runtime.path, f"{runtime.path[-1]}: 0 means without end; a time above 0 is needed")
+
+
+def _is_zero(text: str) -> bool:
+    try:
+        return parse_duration(text) == 0
+    except ValueError:
+        return False
+
+
+def _place_problems(profile: Profile, job: Effective, document: YamlDocument) -> Iterator[Problem]:
+    """Files go to places that the profile names, and to devices only when it says so."""
+    directory, filename = job.get("directory"), job.get("filename")
+    if directory and not directory.text.startswith(("/", "?")):
+        message = f"directory: found {shown(directory.text)}; an absolute path is needed"
+        yield document.problem(directory.path, message)
+    for name in re.split(r"(?<!\\):", filename.text) if filename else ():
+        if name.startswith("/dev/") and not name.startswith("/dev/shm/") and not profile.allow_device:
+            assert filename
+            message = f"filename: {name} is a device; that needs 'allow_device: true', a device loses its data"
+            yield document.problem(filename.path, message)
+        elif filename and not directory and not name.startswith(("/", "?")):
+            message = f"filename: found {shown(name)}; an absolute path or a directory is needed"
+            yield document.problem(filename.path, message)
+    engine = job.get("ioengine", Setting((), "psync")).text
+    if not (directory or filename) and engine in FILE_ENGINES:
+        message = "fio: neither 'directory' nor 'filename' says where the files go"
+        yield document.problem(("fio",), message, key=True, code=NEEDS_OPTION)
+    writes = job.get("rw", Setting((), "read")).text.partition(":")[0] in (*WRITES, *TRIMS)
+    if found := target_problem(engine, external=is_external(engine), writes=writes, names=job):
+        yield document.problem(job["ioengine"].path, f"ioengine: {found}", code=NEEDS_OPTION)
+
+
+def _headline_problems(profile: Profile, jobs: Collection[Effective], document: YamlDocument) -> Iterator[Problem]:
+    """The direction of the headline is one that a job reports."""
+    headline = profile.headline_spec
+    if headline is None:
+        return
+    modes = [job.get("rw", Setting((), "read")).text.partition(":")[0] for job in jobs]
+    unified = any(job.get("unified_rw_reporting", Setting((), "0")).text in ("1", "mixed") for job in jobs)
+    known = all(mode in (*READS, *WRITES, *TRIMS) for mode in modes) and jobs
+    syncing = any(job.get(name, Setting((), "0")).text not in ("0", "") for job in jobs for name in SYNC_OPTIONS)
+    if headline.direction == "sync" and not syncing:
+        message = f"direction: found sync, but no job sets {', '.join(SYNC_OPTIONS)}"
+        yield document.problem(("headline", "direction"), message)
+    wanted = {"read": READS, "write": WRITES, "trim": TRIMS}.get(headline.direction)
+    if known and wanted and not unified and not any(mode in wanted for mode in modes):
+        message = f"direction: found {headline.direction}, but the jobs do {', '.join(dict.fromkeys(modes))}"
+        yield document.problem(("headline", "direction"), message, code=NEEDS_OPTION)
+    if wanted and unified:
+        message = "direction: found {}, but unified_rw_reporting leaves only mixed"
+        yield document.problem(("headline", "direction"), message.format(headline.direction))
+
+
+def unreached(profile: Profile) -> Mapping[KeyPath, str]:
+    """Return the options of [global] that every job sets itself, by their place, each with what the jobs say."""
+    jobs = {name: {canonical(own): own for own in options} for name, options in job_of(profile).jobs.items()}
+    found: dict[KeyPath, str] = {}
+    for option in job_of(profile).shared:
+        names = [(job, own.get(canonical(option))) for job, own in jobs.items()]
+        said = [f"[{job}] {name}={_text(profile, job, name)}" for job, name in names if name is not None]
+        if said and len(said) == len(names):
+            found["fio", "global", option] = f"every job sets its own: {some(said, 3)}"
+    return found
+
+
+def _text(profile: Profile, job: str, option: str) -> str:
+    return scalar_text(job_of(profile).jobs[job][option]) or "1"
+
+
+def hints(profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
+    """Yield each queue depth that the profile asks for, by default or in its sweep, and the engine does not keep."""
+    for job in job_of(profile).jobs:
+        for values in _points(profile):
+            options = effective(profile, job, {**texts, **values})
+            if told := depth_in_vain(JobOptions(job, {}, {name: each.text for name, each in options.items()})):
+                yield options["iodepth"].path, told
+                break
+
+
+def _points(profile: Profile) -> Iterator[dict[str, str]]:
+    """Yield what the profile is measured with by itself: its defaults, then the points of its sweep."""
+    yield {}
+    for point in grid_points(profile.sweep) if profile.sweep else ():
+        params = {name: profile.params[name] for name in point if name in profile.params}
+        yield {name: value_text(param.kind, parse_param(param, point[name])) for name, param in params.items()}

@@ -1,8 +1,7 @@
 """fio's I/O engines on a host: some are modules that are not installed, some the kernel refuses.
 
 An engine that is missing ends the job with "engine NAME not loadable"; `fio --enghelp=NAME` loads it and does nothing
-else. io_uring is built in and may be refused by the kernel (kernel.io_uring_disabled, seccomp): one read shows it.
-"""
+else. io_uring is built in and may be refused by the kernel (kernel.io_uring_disabled, seccomp): one read shows it."""
 
 from __future__ import annotations
 

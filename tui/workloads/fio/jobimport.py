@@ -1,8 +1,7 @@
 """A stock fio job file into profiles that render the same jobs.
 
 A profile is one step, so every stonewall begins another profile, and a suite runs them in order. Options of a
-[global] hold for the jobs after it, not for those before it (fio's init.c).
-"""
+[global] hold for the jobs after it, not for those before it (fio's init.c)."""
 
 from __future__ import annotations
 
@@ -11,15 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
-from tui.model.names import TAG_PATTERN
+from tui.model.plain import TAG_PATTERN
 from tui.model.plan import HARMLESS
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import plain_size, shown
 from tui.workloads.base import Imported
-from tui.workloads.fio.jobimport_ini import Option, Section, first_comment, read_sections
-from tui.workloads.fio.jobimport_yaml import Import, Job, Phase, write_phase, write_suite
-from tui.workloads.fio.option_table import by_name, canonical, is_external, name_problem, option_problem
-from tui.workloads.fio.reach import target_problem
+from tui.workloads.fio.jobimport_ini import JobFileOption, JobFileSection, first_comment, read_sections
+from tui.workloads.fio.jobimport_yaml import Import, ImportedJob, Phase, write_phase, write_suite
+from tui.workloads.fio.option_table import by_name, canonical, is_external, name_problem, option_problem, target_problem
 
 # Left out, by fio's own name: they decide what fio prints, which benchtui does for itself.
 PRINTING = {
@@ -125,14 +123,14 @@ def _written(about: Import, phases: list[Phase], reading: _Reading) -> list[tupl
 # -- options
 
 
-def is_secret(option: Option, variable: str) -> bool:
+def is_secret(option: JobFileOption, variable: str) -> bool:
     """Tell whether a variable must not be written into a profile: by its name, or by the option that it stands in."""
     return any(map(_SECRET.search, (canonical(option.name), variable.lower())))
 
 
-def _checked(section: Section, reading: _Reading) -> Section:
+def _checked(section: JobFileSection, reading: _Reading) -> JobFileSection:
     """Return a section without doubled options and without those that only print."""
-    kept: dict[str, Option] = {}
+    kept: dict[str, JobFileOption] = {}
     for option in section.options:
         name = canonical(option.name)
         if name in kept:
@@ -146,7 +144,7 @@ def _checked(section: Section, reading: _Reading) -> Section:
     return replace(section, options=tuple(kept.values()))
 
 
-def _left_out(option: Option, reading: _Reading) -> bool:
+def _left_out(option: JobFileOption, reading: _Reading) -> bool:
     name = canonical(option.name)
     known = by_name().get(option.name, {"type": ""})
     reason = PRINTING.get(name) or ("removed from fio" if known["type"] == "removed" else "")
@@ -157,7 +155,7 @@ def _left_out(option: Option, reading: _Reading) -> bool:
     return bool(reason)
 
 
-def _readable(option: Option, reading: _Reading) -> Option:
+def _readable(option: JobFileOption, reading: _Reading) -> JobFileOption:
     """Return an option in a form that people and fio read alike."""
     value = option.value or ""
     found = _KIB.fullmatch(value)
@@ -169,7 +167,7 @@ def _readable(option: Option, reading: _Reading) -> Option:
     return option
 
 
-def _check_name(option: Option, external: bool, reading: _Reading) -> None:
+def _check_name(option: JobFileOption, external: bool, reading: _Reading) -> None:
     name, value = option.name, option.value or ""
     if canonical(name) == "stonewall":
         return
@@ -205,10 +203,10 @@ def _check_name(option: Option, external: bool, reading: _Reading) -> None:
 # -- jobs
 
 
-def _phases(sections: Sequence[Section], reading: _Reading) -> Iterator[Phase]:
+def _phases(sections: Sequence[JobFileSection], reading: _Reading) -> Iterator[Phase]:
     """Yield the jobs that run together; a stonewall ends those before it."""
-    shared: dict[str, Option] = {}
-    jobs: list[tuple[Section, dict[str, Option], dict[str, Option]]] = []
+    shared: dict[str, JobFileOption] = {}
+    jobs: list[tuple[JobFileSection, dict[str, JobFileOption], dict[str, JobFileOption]]] = []
     for section in sections:
         options = {canonical(option.name): option for option in section.options}
         if section.shared:
@@ -226,13 +224,15 @@ def _phases(sections: Sequence[Section], reading: _Reading) -> Iterator[Phase]:
         reading.say(sections[-1].line, f"[{sections[-1].name}] is left out: no job comes after it")
 
 
-def _phase(jobs: list[tuple[Section, dict[str, Option], dict[str, Option]]], reading: _Reading) -> Phase:
+def _phase(
+    jobs: list[tuple[JobFileSection, dict[str, JobFileOption], dict[str, JobFileOption]]], reading: _Reading
+) -> Phase:
     common = {
         name: option
         for name, option in jobs[0][1].items()
         if all(name in shared and shared[name].value == option.value for _, shared, _ in jobs)
     }
-    made: list[Job] = []
+    made: list[ImportedJob] = []
     for section, shared, own in jobs:
         rest = {name: option for name, option in shared.items() if name not in common}
         made.append(_job(section, {**rest, **own}, common, [job.name for job in made], reading))
@@ -241,25 +241,31 @@ def _phase(jobs: list[tuple[Section, dict[str, Option], dict[str, Option]]], rea
 
 
 def _job(
-    section: Section, own: dict[str, Option], common: Mapping[str, Option], taken: Sequence[str], reading: _Reading
-) -> Job:
+    section: JobFileSection,
+    own: dict[str, JobFileOption],
+    common: Mapping[str, JobFileOption],
+    taken: Sequence[str],
+    reading: _Reading,
+) -> ImportedJob:
     """Return a job under a name that a profile takes; where fio makes file names of it, they stay as they were."""
     options = {name: option for name, option in own.items() if name != "stonewall"}
     if section.name.startswith("/dev/") and "filename" not in {**common, **options}:
-        options["filename"] = Option("filename", section.name.replace(":", "\\:"), section.line)
+        options["filename"] = JobFileOption("filename", section.name.replace(":", "\\:"), section.line)
     name = plain = _BAD_IN_NAMES.sub("-", section.name).strip().strip("-") or "job"
     while name in taken or name == "global":
         name = f"{plain}-{len(taken) + 1}" if name == plain else f"{name}x"
     if name != section.name:
         reading.say(section.line, f"job [{section.name}] is called '{name}'")
         _keep_file_names(section, options, common)
-    return Job(name, options, section.line)
+    return ImportedJob(name, options, section.line)
 
 
-def _keep_file_names(section: Section, options: dict[str, Option], common: Mapping[str, Option]) -> None:
+def _keep_file_names(
+    section: JobFileSection, options: dict[str, JobFileOption], common: Mapping[str, JobFileOption]
+) -> None:
     every = {**common, **options}
     if "filename" not in every and "filename_format" not in every:
-        options["filename_format"] = Option("filename_format", f"{section.name}.$jobnum.$filenum", section.line)
+        options["filename_format"] = JobFileOption("filename_format", f"{section.name}.$jobnum.$filenum", section.line)
     elif "filename" not in every and "$jobname" in (every["filename_format"].value or ""):
         pattern = every["filename_format"]
         options["filename_format"] = replace(pattern, value=(pattern.value or "").replace("$jobname", section.name))
@@ -268,7 +274,7 @@ def _keep_file_names(section: Section, options: dict[str, Option], common: Mappi
 def _with_time(phase: Phase, reading: _Reading) -> Phase:
     """Drop what fio takes no notice of: a runtime of 0, and time_based without a runtime."""
 
-    def drop(options: dict[str, Option], name: str, why: str) -> None:
+    def drop(options: dict[str, JobFileOption], name: str, why: str) -> None:
         if option := options.pop(name, None):
             reading.say(option.line, f"{option.name} is left out: {why}")
 
@@ -292,7 +298,7 @@ def _own_options(phase: Phase, names: Sequence[str]) -> None:
                 each.options.setdefault(name, option)
 
 
-def _zero_time(option: Option | None) -> bool:
+def _zero_time(option: JobFileOption | None) -> bool:
     return bool(option and option.value and re.fullmatch(r"0+(us|usec|ms|msec|s|m|h|d)?", option.value))
 
 
@@ -321,9 +327,9 @@ def _with_places(phase: Phase, reading: _Reading) -> Phase:
     return phase
 
 
-def _check_target(options: Mapping[str, Option], reading: _Reading) -> None:
+def _check_target(options: Mapping[str, JobFileOption], reading: _Reading) -> None:
     """Refuse a job that writes where no option of it says."""
-    from tui.workloads.fio.check import TRIMS, WRITES
+    from tui.workloads.fio.body import TRIMS, WRITES
 
     engine, mode = options.get("ioengine"), options.get("rw")
     if engine is None or mode is None:
@@ -333,8 +339,8 @@ def _check_target(options: Mapping[str, Option], reading: _Reading) -> None:
         reading.wrong(engine.line, f"ioengine: {found}")
 
 
-def _needs_directory(options: Mapping[str, Option], names: Sequence[str]) -> bool:
-    from tui.workloads.fio.check import FILE_ENGINES
+def _needs_directory(options: Mapping[str, JobFileOption], names: Sequence[str]) -> bool:
+    from tui.workloads.fio.body import FILE_ENGINES
 
     engine = options["ioengine"].value if "ioengine" in options else "psync"
     relative = any(not name.startswith("/") for name in names) if names else engine in FILE_ENGINES

@@ -14,7 +14,7 @@ MAX_JOBS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class JobFileOption:
     """One option as it is written. `value` is None when there is no ``=``."""
 
     name: str
@@ -23,12 +23,12 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class JobFileSection:
     """One ``[section]`` with its options in order."""
 
     name: str
     line: int
-    options: tuple[Option, ...]
+    options: tuple[JobFileOption, ...]
 
     @property
     def shared(self) -> bool:
@@ -36,23 +36,23 @@ class Section:
         return self.name.startswith("global")
 
 
-def read_sections(text: str, file: str) -> list[Section]:
+def read_sections(text: str, file: str) -> list[JobFileSection]:
     """Return the sections of a job file. Raises UsageError with every line that cannot be read."""
     if len(text) > MAX_CHARACTERS:
         message = f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are allowed"
         raise UsageError(Problem(message, file, 1))
     problems: list[Problem] = []
-    sections: list[Section] = []
-    options: list[Option] = []
+    sections: list[JobFileSection] = []
+    options: list[JobFileOption] = []
     for number, line in meaningful_lines(text):
         if found := _line_problem(line, bool(sections)):
             problems.append(Problem(found, file, number))
         elif line.startswith("["):
             options = []
-            sections.append(Section(line[1:-1], number, ()))
+            sections.append(JobFileSection(line[1:-1], number, ()))
         else:
             options.append(_option(line, number))
-            sections[-1] = Section(sections[-1].name, sections[-1].line, tuple(options))
+            sections[-1] = JobFileSection(sections[-1].name, sections[-1].line, tuple(options))
     jobs = sum(not section.shared for section in sections)
     if not problems and not 0 < jobs <= MAX_JOBS:
         problems.append(Problem(f"the file has {jobs or 'no'} jobs; 1 to {MAX_JOBS} sections are expected", file, 1))
@@ -79,9 +79,9 @@ def first_comment(text: str) -> str:
     return ""
 
 
-def _option(line: str, number: int) -> Option:
+def _option(line: str, number: int) -> JobFileOption:
     name, equals, value = line.partition("=")
-    return Option(name.strip(), value.strip() if equals else None, number)
+    return JobFileOption(name.strip(), value.strip() if equals else None, number)
 
 
 def _line_problem(line: str, inside: bool) -> str | None:

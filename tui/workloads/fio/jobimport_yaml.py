@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import Param, ParamKind, parse_param
-from tui.workloads.fio.jobimport_ini import Option
+from tui.workloads.fio.jobimport_ini import JobFileOption
 from tui.workloads.fio.option_table import by_name, canonical
 from tui.workloads.fio.options import SYNC_OPTIONS
 
@@ -45,11 +45,11 @@ class Import:
 
 
 @dataclass(slots=True)
-class Job:
+class ImportedJob:
     """A job under the name it has in the profile; options by fio's own name."""
 
     name: str
-    options: dict[str, Option]
+    options: dict[str, JobFileOption]
     line: int
 
 
@@ -57,11 +57,11 @@ class Job:
 class Phase:
     """Jobs that run together. `homeless`: those whose files have no directory."""
 
-    shared: dict[str, Option]
-    jobs: list[Job]
+    shared: dict[str, JobFileOption]
+    jobs: list[ImportedJob]
     line: int
     device: bool = False
-    homeless: list[Job] = field(default_factory=list)
+    homeless: list[ImportedJob] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -96,7 +96,7 @@ def write_phase(about: Import, phase: Phase, environ: Mapping[str, str], file: s
 # -- parameters
 
 
-def _every_option(phase: Phase) -> Iterator[Option]:
+def _every_option(phase: Phase) -> Iterator[JobFileOption]:
     for options in (phase.shared, *(job.options for job in phase.jobs)):
         yield from options.values()
 
@@ -217,7 +217,7 @@ def _directory_text(sheet: _Sheet) -> str:
     return f'directory: "{{{sheet.by_option["@directory"]}}}"'
 
 
-def _option_text(sheet: _Sheet, option: Option) -> str:
+def _option_text(sheet: _Sheet, option: JobFileOption) -> str:
     name = scalar(option.name)
     if option.value is None:
         return f"{name}:"

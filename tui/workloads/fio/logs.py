@@ -1,8 +1,7 @@
 """fio's logs that were kept: bandwidth, IOPS and latencies of each I/O or of intervals, and histograms of intervals.
 
 A row is ``msec, value, direction, block size[, offset, ...]``: bandwidth in KiB/s, latencies in ns; the block size of
-an interval is 0. A row of a histogram has the counts of all buckets since the row before in place of the value.
-"""
+an interval is 0. A row of a histogram has the counts of all buckets since the row before in place of the value."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from tui.metrics.histogram import PERCENTILES, PLAT_BUCKETS, Histogram, index_to
 from tui.model.event import Buckets, DirectionResult, DirectionSample, HostResult, LatencyResult, Sample
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput, KeptFile, KeptLog
-from tui.workloads.lines import numbered
+from tui.workloads.reading import numbered
 
 NAME = re.compile(r"(?P<stem>.+?)_(?P<kind>bw|iops|slat|clat_hist|clat|lat)(?:\.(?P<job>\d+))?\.log(?:\.(?P<host>.+))?")
 OF_SWEEP = re.compile(r"-iodepth-(\d+)-numjobs-(\d+)$")  # as fio-plot's bench-fio calls logs and results of a point
@@ -30,7 +29,7 @@ MOST = 2**64  # fio counts in 64 bits
 
 
 @dataclass(slots=True)
-class Second:
+class LogSecond:
     """What one direction did in one second. `weight` is of the mean latencies that `waited` sums."""
 
     ios: float = 0.0
@@ -41,7 +40,7 @@ class Second:
 
 
 Row = tuple[int, ...]
-Seconds = dict[tuple[str, int], Second]  # by direction and second
+Seconds = dict[tuple[str, int], LogSecond]  # by direction and second
 
 
 def kept_logs(files: Sequence[KeptFile]) -> list[KeptLog]:
@@ -107,8 +106,8 @@ def _rows(file: KeptFile, *, histogram: bool) -> list[Row]:
     return found
 
 
-def _second(seconds: Seconds, row: Row, at_ms: float) -> Second:
-    return seconds.setdefault((DIRECTIONS[row[2]], int(max(at_ms, 0) // 1000)), Second())
+def _second(seconds: Seconds, row: Row, at_ms: float) -> LogSecond:
+    return seconds.setdefault((DIRECTIONS[row[2]], int(max(at_ms, 0) // 1000)), LogSecond())
 
 
 def _take_each(seconds: Seconds, rows: Sequence[Row], begun_ms: int, *, timed: bool) -> None:
@@ -173,7 +172,7 @@ def _samples(seconds: Seconds, begun_ms: int, end_ms: int) -> Iterator[Sample]:
         )
 
 
-def _sample(told: Second) -> DirectionSample:
+def _sample(told: LogSecond) -> DirectionSample:
     ios, mean = round(told.ios), told.waited / told.weight if told.weight else None
     if told.histogram:
         count = told.histogram.total
@@ -185,7 +184,7 @@ def _sample(told: Second) -> DirectionSample:
 
 def _result(seconds: Seconds, length_s: float, begun_ms: int, *, exact: bool) -> HostResult:
     """Return what logs tell of the whole; counts of intervals are only as good as their rates."""
-    parts: dict[str, list[Second]] = {}
+    parts: dict[str, list[LogSecond]] = {}
     for (name, _), second in seconds.items():
         parts.setdefault(name, []).append(second)
     dirs = {name: _direction(parts[name], length_s, exact=exact) for name in DIRECTIONS if name in parts}
@@ -194,7 +193,7 @@ def _result(seconds: Seconds, length_s: float, begun_ms: int, *, exact: bool) ->
     return HostResult(t=0.0, host="", step=0, dirs=used, end_ms=end_ms)
 
 
-def _direction(parts: Sequence[Second], length_s: float, *, exact: bool) -> DirectionResult:
+def _direction(parts: Sequence[LogSecond], length_s: float, *, exact: bool) -> DirectionResult:
     histogram = Histogram()
     for part in parts:
         histogram.merge(part.histogram)
@@ -208,7 +207,7 @@ def _direction(parts: Sequence[Second], length_s: float, *, exact: bool) -> Dire
     return result
 
 
-def _latency(parts: Sequence[Second], histogram: Histogram) -> LatencyResult | None:
+def _latency(parts: Sequence[LogSecond], histogram: Histogram) -> LatencyResult | None:
     weight = sum(part.weight for part in parts)
     mean = sum(part.waited for part in parts) / weight if weight else nan
     if not histogram:

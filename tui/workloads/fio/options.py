@@ -1,15 +1,17 @@
-"""What fio options mean for a plan: typed access to one job's options, with fio's aliases and defaults."""
+"""What the options of a fio job mean: typed access, loads in field terms, images of a storage cluster."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from msgspec import Struct
 
+from tui.model.plan import HostTask, JobLoad
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration, parse_size
-from tui.workloads.fio.option_table import is_external
+from tui.workloads.fio.option_table import IN_A_FILE, TARGETS, is_external
 
 # Options that a plan looks at, under the second name that fio also takes (options.c, .alias).
 ALIASES = {
@@ -252,3 +254,154 @@ def depth_in_vain(job: JobOptions) -> str:
     if not job.keeps_no_depth or job.count("iodepth") <= 1:
         return ""
     return f"iodepth has no effect with {job.engine}: it is synchronous"
+
+
+PACING = ("thinktime", "flow", "rate_process", "job_max_latency", "latency_target", "ioscheduler")
+REDUCIBLE = ("zero_buffers", "buffer_pattern", "buffer_compress_percentage", "dedupe_percentage")
+RATED = ("read", "write", "trim")  # the order of fio's lists: rate_iops=500,100
+
+
+def job_loads(jobs: Sequence[JobOptions]) -> list[JobLoad]:
+    """Return the jobs of one host."""
+    return [_load(job, wave) for wave, together in enumerate(waves(jobs)) for job in together]
+
+
+def waves(jobs: Sequence[JobOptions]) -> list[list[JobOptions]]:
+    """Return the jobs that run together: one with stonewall waits for all before it."""
+    found: list[list[JobOptions]] = []
+    for job in jobs:
+        if not found or job.flag("stonewall"):
+            found.append([])
+        found[-1].append(job)
+    return found
+
+
+def _load(job: JobOptions, wave: int) -> JobLoad:
+    iops, bandwidth = _rates(job, "rate_iops"), _rates(job, "rate")
+    paced = bool(iops or bandwidth) or any(job.get(name) not in (None, "0", "") for name in PACING)
+    return JobLoad(
+        name=job.name,
+        directions=job.access,
+        workers=job.numjobs,
+        held=job.in_flight,
+        wave=wave,
+        bound_s=job.seconds("runtime") if job.flag("time_based") and job.seconds("runtime") > 0 else None,
+        queues=job.queues,
+        direct=job.flag("direct") or not job.flag("buffered", default=True),
+        stores=not job.harmless and not job.makes_no_data,
+        paced=paced or (job.count("startdelay", 0) > 0 and wave > 0),
+        rate_iops=iops,
+        rate_bytes_per_s=bandwidth,
+        random=(job.get("rw") or "").startswith("rand"),
+        same_offsets=_same_offsets(job),
+        reducible=_reducible(job),
+        durable=_durable(job),
+        flushed=_named(job, ("end_fsync", "fsync_on_close")),
+        block_bytes=_block(job),
+        in_vain=depth_in_vain(job),
+        idle=(f"iodepth={job.get('iodepth')}",) if job.keeps_no_depth and job.get("iodepth") else (),
+    )
+
+
+def _block(job: JobOptions) -> int | None:
+    """Return the size of each I/O, where all have the same: one value for all directions, no range, no mixture."""
+    given = job.get("bs") or "4k"
+    several = any(job.get(name) for name in ("bsrange", "bssplit")) or "," in given or "-" in given
+    return None if several else job.size("bs") or 4096
+
+
+def _rates(job: JobOptions, option: str) -> dict[str, float]:
+    """Return what all workers of a job are to do in each direction; a list has a place for read, write and trim."""
+    given = job.get(option)
+    if not given:
+        return {}
+    parts = [part.strip() for part in given.split(",")]
+    values = parts if len(parts) > 1 else parts * len(RATED)
+    found = {name: _amount(job, option, value) for name, value in zip(RATED, values, strict=False) if value}
+    return {name: value * job.numjobs for name, value in found.items() if value and name in job.access}
+
+
+def _amount(job: JobOptions, option: str, value: str) -> float:
+    return float(JobOptions(job.name, {}, {option: value}).count(option))
+
+
+def _same_offsets(job: JobOptions) -> bool:
+    """Tell whether the profile itself seeds the offsets: fio <= 3.42 takes randseed for them with randrepeat=0 only."""
+    return job.flag("randrepeat", default=job.get("randseed") is not None)
+
+
+def _reducible(job: JobOptions) -> str:
+    return "" if job.access == ("read",) else _named(job, REDUCIBLE)
+
+
+def _durable(job: JobOptions) -> str:
+    if job.access == ("read",):
+        return ""
+    said = _named(job, SYNC_OPTIONS)
+    return said or ("sync=" + (job.get("sync") or "") if job.get("sync") not in (None, "0", "none") else "")
+
+
+def _named(job: JobOptions, options: Sequence[str]) -> str:
+    """Return the first of these options that is set, as fio has it."""
+    found = ((name, job.get(name)) for name in options)
+    return next((f"{name}={value}" for name, value in found if value not in (None, "0", "")), "")
+
+
+NAMED_BY = ("image", "rbdname", "uri")  # vitastor, rbd, nbd: these can be written from begin to end
+OF_ANY_ENGINE = ("ioengine", "thread")  # what an engine is reached by beside its own options
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image, and the options by which a job reaches it: engine, pool, cluster, ..., in the order of the job."""
+
+    name: str
+    options: tuple[tuple[str, str], ...]
+
+
+def images_used(jobs: Iterable[JobOptions]) -> list[str]:
+    """Return the names of the images that jobs read or write, each once."""
+    named = (image_name(job) for job in jobs if job.fileless and not job.harmless)
+    return list(dict.fromkeys(name for name in named if name))
+
+
+def image_name(job: JobOptions) -> str | None:
+    """Return what a job calls the image, pool or URL it works on; None when it names none."""
+    return next(filter(None, map(job.get, TARGETS.get(job.engine, IN_A_FILE))), None)
+
+
+def has_images(task: HostTask) -> bool:
+    """Tell whether a task works on images, which can be written whole; a pool or a bucket cannot."""
+    return bool(task.images_used) and bool(_of_job_file(task.job_file))
+
+
+def images_of(tasks: Sequence[HostTask]) -> dict[str, list[Image]]:
+    """Return the images that tasks use, by host. One that several hosts share is the first one's alone."""
+    seen: set[Image] = set()
+    found: dict[str, list[Image]] = {}
+    for task in tasks:
+        for image in _of_job_file(task.job_file) if task.images_used else ():
+            if image not in seen:
+                seen.add(image)
+                found.setdefault(task.host, []).append(image)
+    return found
+
+
+def _of_job_file(text: str) -> list[Image]:
+    """Return the images of a job file of ours."""
+    from tui.workloads.fio.jobimport_ini import read_sections
+    from tui.workloads.fio.option_table import table
+
+    of_all: dict[str, object] = table()["options"]
+    shared: dict[str, str] = {}
+    found: list[Image] = []
+    for section in read_sections(text, "job file"):
+        own = {option.name: option.value or "1" for option in section.options}
+        if section.shared:
+            shared |= own
+            continue
+        job = {**shared, **own}
+        name = next((job[option] for option in NAMED_BY if job.get(option)), "")
+        kept = tuple((key, value) for key, value in job.items() if key not in of_all or key in OF_ANY_ENGINE)
+        found += [Image(name, kept)] if name else []
+    return found

@@ -1,21 +1,291 @@
-"""Output of fio that was kept: as JSON, as terse lines, or as it prints for people, with whatever stands around it."""
+"""Read saved fio output: JSON, terse, or text."""
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
+from msgspec import field
 
+from tui.model.bounded import NO_JSON
 from tui.model.event import HostResult
+from tui.model.plain_data import percentile_name
 from tui.model.plan import JobLoad
+from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
-from tui.workloads.fio.kept_json import ALL_CLIENTS, json_outputs, planned
-from tui.workloads.fio.options import JobOptions
+from tui.workloads.fio.options import JobOptions, job_loads
+from tui.workloads.fio.plan import timing
 from tui.workloads.fio.results import kept_result
-from tui.workloads.fio.snapshot import Snapshot
-from tui.workloads.fio.terse import terse_outputs
+from tui.workloads.fio.snapshot import (
+    NOT_A_NUMBER,
+    Count,
+    Framer,
+    Snapshot,
+    Stamp,
+    StatusDirection,
+    StatusJob,
+    StatusLatency,
+)
 from tui.workloads.fio.text_output import Printed, printed_outputs
+from tui.workloads.reading import BLOCK, budget, numbered
+
+ALL_CLIENTS = "All clients"
+VERSION = "fio version"
+SAME_BEGIN_S = 2.5  # snapshots of one fio: its clock less its age, which is rounded up to seconds
+DEEPEST = 3  # how deep other programs put fio's objects into theirs
+_BEGIN = re.compile(r'^[ \t]*(?:\{(?=\s*")|\[(?=\s*[{\[]))', re.MULTILINE)
+WASTED = 8  # times the text may be looked through for objects in vain
+
+
+class KeptJob(StatusJob):
+    """One entry of ``jobs`` or ``client_stats``. `elapsed`: seconds since fio began."""
+
+    hostname: str = ""
+    port: int = 0
+    elapsed: Count = 0
+
+
+class FioDocument(msgspec.Struct):
+    """An object of fio whole, of one process or of a client over its servers, whose stamp is in seconds."""
+
+    timestamp_ms: Stamp = 0
+    timestamp: Stamp = 0
+    version: str = field(name=VERSION, default="")
+    shared: dict[str, Any] | list[dict[str, Any]] = field(name="global options", default_factory=dict)
+    jobs: list[KeptJob] = field(default_factory=list)
+    clients: list[KeptJob] = field(name="client_stats", default_factory=list)
+
+    @property
+    def stamp_ms(self) -> int:
+        """When it was printed; of a client, when it began to print."""
+        return self.timestamp_ms or self.timestamp * 1000
+
+    def shared_by(self, host: str, port: int) -> dict[str, str]:
+        """Return the global options of one host; newer clients tell those of each."""
+        parts = self.shared if isinstance(self.shared, list) else [self.shared]
+        own = [part for part in parts if part.get("hostname", host) == host and part.get("port", port) == port]
+        told = own[0] if own else {}
+        return {name: str(value) for name, value in told.items() if name not in ("hostname", "port")}
+
+    def is_of_same(self, other: FioDocument) -> bool:
+        """Tell whether an earlier one is of the same fio, which printed its state again and again."""
+        if not self.jobs or [(job.jobname, job.groupid) for job in self.jobs] != [
+            (job.jobname, job.groupid) for job in other.jobs
+        ]:
+            return False
+        idle = not any(part.total_ios for job in other.jobs for part in job.directions().values())
+        return idle or abs(self._begun_s() - other._begun_s()) <= SAME_BEGIN_S
+
+    def _begun_s(self) -> float:
+        return self.stamp_ms / 1000 - max(job.elapsed for job in self.jobs)
+
+
+_decoder = msgspec.json.Decoder(FioDocument, strict=False)
+
+
+def json_outputs(text: str, file: str) -> list[ImportedOutput]:
+    """Return every output in a text; of a fio that printed its state again and again the last. Raises UsageError."""
+    kept: list[FioDocument] = []
+    for line, data in _objects(text, file):
+        document = _decoded(data, file, line)
+        if kept and document.is_of_same(kept[-1]):
+            kept.pop()
+        kept.append(document)
+    return [output for place, document in enumerate(kept) for output in _outputs(document, place)]
+
+
+def _objects(text: str, file: str) -> Iterator[tuple[int, bytes]]:
+    """Yield fio's objects, each with its line."""
+    named, none = f'"{VERSION}"', True
+    if named not in text:
+        return
+    at, counted, line = 0, 0, 1
+    for piece in _framed(text, file):
+        if named.encode() not in piece:
+            continue
+        none = False
+        at = max(text.find(piece.decode(), at), at)
+        line, counted = line + text.count("\n", counted, at), at
+        yield line, piece
+        at += len(piece)
+    if none:
+        yield from _inner(text, file)
+
+
+def _framed(text: str, file: str) -> Iterator[bytes]:
+    """Yield the objects that stand on lines of their own, as fio prints them."""
+    framer, limits = Framer(), budget()
+    for start in range(0, len(text), BLOCK):
+        limits.check(file)
+        yield from (piece for piece in framer.feed(text[start : start + BLOCK].encode()) if isinstance(piece, bytes))
+    yield from (piece for piece in framer.close() if isinstance(piece, bytes))
+
+
+def _inner(text: str, file: str) -> Iterator[tuple[int, bytes]]:
+    """Yield fio's objects in what other programs wrote: in lists, on one line, indented in their own way."""
+    decoder, at, none, limits = json.JSONDecoder(), 0, True, budget()
+    limits.check_json(text, file)
+    counted, line, wasted = 0, 1, 0
+    while (match := _BEGIN.search(text, at)) and wasted <= WASTED * len(text):
+        limits.check(file)
+        line, counted = line + text.count("\n", counted, match.end()), match.end()
+        try:
+            value, at = decoder.raw_decode(text, match.end() - 1)
+        except (ValueError, RecursionError) as error:
+            at = match.end()
+            wasted += 2 * getattr(error, "pos", len(text)) - at  # it also counts the lines before its place
+            continue
+        for each in _of_fio(value):
+            none = False
+            yield line, json.dumps(each).encode()
+    if none:
+        raise UsageError([Problem("the JSON ends in the middle of an object", file=file, line=text.count("\n") + 1)])
+
+
+def _of_fio(value: object, depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """Yield fio's objects within another one."""
+    if isinstance(value, dict) and VERSION in value:
+        yield value
+    elif depth < DEEPEST and isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _of_fio(each, depth + 1)
+
+
+def _decoded(data: bytes, file: str, line: int) -> FioDocument:
+    budget().check_json(data, file)
+    try:
+        return _decoder.decode(NOT_A_NUMBER.sub(rb"\g<1>0", data))
+    except NO_JSON as error:
+        raise UsageError([Problem(f"is no output of fio: {error}", file=file, line=line)]) from None
+
+
+def _outputs(found: FioDocument, place: int) -> Iterator[ImportedOutput]:
+    """Yield what each host did."""
+    for (host, port), (name, jobs) in _hosts(found).items():
+        shared = found.shared_by(host, port)
+        snapshot = Snapshot(found.stamp_ms, found.version, list(jobs))
+        options = {job.jobname: JobOptions(job.jobname, shared, job.options) for job in jobs}
+        loads, runtime_s = planned(list(options.values()))
+        result = kept_result(snapshot, place)
+        if not found.stamp_ms:
+            result.end_ms = None
+        stamp_error_s = 0.001 if found.timestamp_ms or result.start_ms else 1.0
+        yield ImportedOutput(place, ", ".join(options), result, name, loads, runtime_s, stamp_error_s=stamp_error_s)
+
+
+def _hosts(found: FioDocument) -> dict[tuple[str, int], tuple[str, list[KeptJob]]]:
+    """Return the jobs of each host under its name: with the port where several are on one host."""
+    if not found.clients:
+        return {("", 0): ("", found.jobs)} if found.jobs else {}
+    hosts: dict[tuple[str, int], list[KeptJob]] = {}
+    for job in found.clients:
+        if job.jobname != ALL_CLIENTS:
+            hosts.setdefault((job.hostname, job.port), []).append(job)
+    names = [host for host, _ in hosts]
+    return {
+        (host, port): (f"{host}:{port}" if names.count(host) > 1 else host, jobs)
+        for (host, port), jobs in hosts.items()
+    }
+
+
+def planned(jobs: Sequence[JobOptions]) -> tuple[list[JobLoad], float | None]:
+    """Return what jobs are in the field's words, and their runtime; nothing where their options cannot be read."""
+    try:
+        return job_loads(jobs), timing(jobs).runtime_s
+    except UsageError:
+        return [], None
+
+
+LINE = re.compile(r"(?:<[^<>\s]+> ?)?(?P<version>[3-5]);(?P<fio>fio-[^;]*);.*")
+PERCENTILES = 20
+HEAD, TAIL, DISK = 5, 34, 9  # fields before and behind the directions, then so many for each disk, then a description
+FIELDS = {3: 41, 4: 41, 5: 47}  # of one direction
+DIRECTIONS = {3: ("read", "write"), 4: ("read", "write", "trim"), 5: ("read", "write", "trim")}
+KIB, US = 1024, 1000
+ROUNDED = ("ios", "bytes", "iops", "bw_bytes_per_s", "slat", "clat", "lat")
+
+
+def terse_outputs(text: str, file: str) -> list[ImportedOutput]:
+    """Return the outputs in a text: lines that follow each other are jobs of one fio. Raises UsageError."""
+    groups: list[list[tuple[str, StatusJob]]] = []
+    before = 0
+    for number, line in numbered(text, file):
+        if match := LINE.fullmatch(line.strip()):
+            job = _job(match, line.strip(), file, number)
+            if not groups or number > before + 1 or any(job.jobname == other.jobname for _, other in groups[-1]):
+                groups.append([])
+            groups[-1].append((match["fio"], job))
+            before = number
+    return [_output(place, group) for place, group in enumerate(groups)]
+
+
+def _output(place: int, group: Sequence[tuple[str, StatusJob]]) -> ImportedOutput:
+    jobs = [job for _, job in group]
+    result = kept_result(Snapshot(0, group[0][0], jobs), place)
+    result.end_ms = None
+    for dirs in (result.dirs, *result.jobs.values()):
+        for part in dirs.values():
+            part.rounded = [name for name in ROUNDED if getattr(part, name) is not None]
+    return ImportedOutput(place, ", ".join(dict.fromkeys(job.jobname for job in jobs)), result)
+
+
+def _job(match: re.Match[str], line: str, file: str, number: int) -> StatusJob:
+    version = int(match["version"])
+    words = line[line.index(";") - 1 :].split(";")
+    width, names = FIELDS[version], DIRECTIONS[version]
+    needed = HEAD + width * len(names) + TAIL
+    if len(words) < needed or (len(words) - needed) % DISK > 1:
+        names = ("mixed",)  # unified_rw_reporting: reads and writes are counted together
+        if len(words) < HEAD + width + TAIL:
+            message = f"a terse line of version {version} has {needed} fields or more, this one {len(words)}"
+            raise UsageError([Problem(message, file=file, line=number)])
+    try:
+        job = StatusJob(jobname=words[2], groupid=int(words[3]), error=int(words[4]))
+        for place, name in enumerate(names):
+            setattr(job, name, _direction(words[HEAD + place * width : HEAD + (place + 1) * width]))
+        cpu = words[HEAD + width * len(names) :]
+        job.usr_cpu, job.sys_cpu = float(cpu[0].rstrip("%")), float(cpu[1].rstrip("%"))
+    except ValueError as error:
+        raise UsageError(
+            [Problem(f"a terse line of fio holds what is no number: {error}", file=file, line=number)]
+        ) from None
+    job.job_runtime = max(part.runtime for part in job.directions().values())
+    return job
+
+
+def _direction(words: Sequence[str]) -> StatusDirection:
+    """Return one direction; how many I/Os there were, only rate and runtime tell."""
+    runtime_ms, iops = int(words[3]), float(words[2])
+    ios = round(iops * runtime_ms / 1000)
+    part = StatusDirection(int(words[0]) * KIB, ios, runtime_ms, iops, float(words[1]) * KIB)
+    if ios:
+        part.slat, part.clat = _latency(words[4:8], ios), _latency(words[8:12], ios)
+        part.lat = _latency(words[12 + PERCENTILES : 16 + PERCENTILES], ios)
+        part.clat.percentile = dict(_percentiles(words[12 : 12 + PERCENTILES]))
+        if not part.slat.max:
+            part.slat = None  # the engine submits nothing, or nothing was counted
+    return part
+
+
+def _latency(words: Sequence[str], ios: int) -> StatusLatency:
+    low, high, mean, deviation = (float(word) * US for word in words)
+    return StatusLatency(low, high, mean, deviation, n=ios)
+
+
+def _percentiles(words: Sequence[str]) -> Iterator[tuple[str, float]]:
+    """Yield percentiles by name; places that are not used are 0%."""
+    for word in words:
+        printed, _, value = word.partition("=")
+        name = percentile_name(printed.rstrip("%"))
+        if name is None:
+            raise ValueError(f"'{printed}' as a percentile")
+        if name != "0":
+            yield name, float(value) * US
+
 
 STAMP_ERROR_S = 1.0
 UNTOLD = "not told in the output"

@@ -5,8 +5,18 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tui.workloads.fio.option_table import FIXED_VALUES, OWN_OPTIONS, RANGES, by_name, canonical, table
-from tui.workloads.fio.reach import SWITCHES, UNSEEN, UNSEEN_ENGINES, is_log
+from tui.workloads.fio.option_table import (
+    FIXED_VALUES,
+    OWN_OPTIONS,
+    RANGES,
+    SWITCHES,
+    UNSEEN,
+    UNSEEN_ENGINES,
+    by_name,
+    canonical,
+    is_log,
+    table,
+)
 
 EXTERNAL = r"^external:|^/|\.so$|\{"  # as `option_table.is_external`; or a parameter, whose value may be one
 SCALARS = ["string", "number", "boolean"]

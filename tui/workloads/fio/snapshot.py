@@ -1,4 +1,4 @@
-"""One object of fio's status stream, decoded: only the fields that are needed, every version from 3.18 on."""
+"""fio's status stream: find JSON objects in it and decode them, fio 3.18 and later."""
 
 from __future__ import annotations
 
@@ -9,9 +9,109 @@ from typing import Annotated, Any, Literal, cast, get_args
 import msgspec
 from msgspec import Meta, Struct, field
 
-from tui.model.bounded import MOST_NUMBER, MOST_STAMP_MS
-from tui.model.no_json import NO_JSON
-from tui.model.percentile import PrintedPercentile
+from tui.model.bounded import MOST_NUMBER, MOST_STAMP_MS, NO_JSON
+from tui.model.plain_data import PrintedPercentile
+from tui.workloads.reading import LONGEST, clean
+
+OPEN = b"{\n"
+CLOSE = b"\n}\n"
+MAX_OBJECT_BYTES = 64 << 20
+
+Piece = bytes | str
+
+
+def find_line(text: bytes | bytearray, sign: bytes, start: int = 0) -> int:
+    """Return where the newline before a line of one character is, -1 without one; its own newline must be there.
+
+    Of braces there are few: looking for them takes a tenth of the time that looking for newlines takes.
+    """
+    line = b"\n" + sign + b"\n"
+    at = text.find(sign, start + 1)
+    while at >= 0 and text[at - 1 : at + 2] != line:
+        at = text.find(sign, at + 1)
+    return max(at - 1, -1)
+
+
+class Framer:
+    """Cuts bytes in any pieces into complete objects (bytes) and noise lines (str), in their order.
+
+    `broken` counts objects that were given up: begun again before their end, or endless. `cut` tells after `close`
+    that the stream ended inside an object.
+    """
+
+    def __init__(self) -> None:
+        self.broken = 0
+        self.cut = False
+        self._buffer = bytearray()
+        self._inside = False
+        self._scanned = 0
+
+    def feed(self, data: bytes) -> list[Piece]:
+        """Return what these bytes complete."""
+        self._buffer += data
+        pieces: list[Piece] = []
+        while self._step(pieces):
+            pass
+        return pieces
+
+    def close(self) -> list[Piece]:
+        """Return what is complete at the end of the stream though its last newline is missing."""
+        pieces = self.feed(b"\n") if self._buffer and not self._buffer.endswith(b"\n") else []
+        self.cut, self._inside = self.cut or self._inside, False
+        self._buffer.clear()
+        self._scanned = 0
+        return pieces
+
+    def _step(self, pieces: list[Piece]) -> bool:
+        """Take one object or line off the buffer; False when more bytes are needed."""
+        return self._take_object(pieces) if self._inside else self._take_line(pieces)
+
+    def _take_line(self, pieces: list[Piece]) -> bool:
+        end = self._buffer.find(b"\n", self._scanned)
+        if end < 0:
+            self._scanned = len(self._buffer)
+            return self._cut_line(pieces) if len(self._buffer) > LONGEST else False
+        self._scanned = 0
+        if end == 1 and self._buffer.startswith(OPEN):
+            self._inside = True
+            return True
+        if line := clean(bytes(self._buffer[:end])).strip():
+            pieces.append(line)
+        del self._buffer[: end + 1]
+        return True
+
+    def _cut_line(self, pieces: list[Piece]) -> bool:
+        """Give what there is of a line that does not end: memory is not for as much as a broken tool prints."""
+        pieces.append(clean(bytes(self._buffer)).strip())
+        self._buffer.clear()
+        self._scanned = 0
+        return False
+
+    def _take_object(self, pieces: list[Piece]) -> bool:
+        end = find_line(self._buffer, b"}", self._scanned)
+        if end < 0:
+            self._scanned = max(len(self._buffer) - len(CLOSE) + 1, 0)
+            return self._give_up() if len(self._buffer) > MAX_OBJECT_BYTES else False
+        text = bytes(self._buffer[: end + 2])
+        del self._buffer[: end + len(CLOSE)]
+        self._inside, self._scanned = False, 0
+        pieces.append(self._from_last_opening(text))
+        return True
+
+    def _from_last_opening(self, text: bytes) -> bytes:
+        """Drop an object that another one began in: bytes were lost between them."""
+        begin, again = 0, find_line(text, b"{")
+        while again >= 0:
+            begin, again = again + 1, find_line(text, b"{", again + 1)
+        self.broken += begin > 0
+        return text[begin:]
+
+    def _give_up(self) -> bool:
+        self.broken += 1
+        self._buffer.clear()
+        self._inside, self._scanned = False, 0
+        return False
+
 
 LatencyKind = Literal["slat", "clat", "lat"]
 Count = Annotated[int, Meta(ge=0, le=MOST_NUMBER)]
@@ -27,7 +127,7 @@ class SnapshotError(ValueError):
     """An object that is not a status object of fio."""
 
 
-class Latency(Struct):
+class StatusLatency(Struct):
     """One ``slat_ns``, ``clat_ns`` or ``lat_ns`` object. `bins` are counts by bucket middle in ns."""
 
     min: Amount = 0
@@ -39,7 +139,7 @@ class Latency(Struct):
     bins: dict[Count, Count] | None = None
 
 
-class Direction(Struct):
+class StatusDirection(Struct):
     """One ``read``, ``write``, ``trim`` or ``mixed`` object. `runtime` is milliseconds, the longest of the members."""
 
     io_bytes: Count = 0
@@ -49,11 +149,11 @@ class Direction(Struct):
     bw_bytes: Amount = 0.0
     short_ios: Count = 0
     drop_ios: Count = 0
-    slat: Latency | None = field(name="slat_ns", default=None)
-    clat: Latency | None = field(name="clat_ns", default=None)
-    lat: Latency | None = field(name="lat_ns", default=None)
+    slat: StatusLatency | None = field(name="slat_ns", default=None)
+    clat: StatusLatency | None = field(name="clat_ns", default=None)
+    lat: StatusLatency | None = field(name="lat_ns", default=None)
 
-    def latency(self, kind: LatencyKind) -> Latency | None:
+    def latency(self, kind: LatencyKind) -> StatusLatency | None:
         """Return one kind of latency."""
         return self.slat if kind == "slat" else self.clat if kind == "clat" else self.lat
 
@@ -61,16 +161,16 @@ class Direction(Struct):
 class Syncs(Struct):
     """The ``sync`` object: fsync, fdatasync. `lat` counts them all, fio's own `total_ios` leaves fdatasync out."""
 
-    lat: Latency | None = field(name="lat_ns", default=None)
+    lat: StatusLatency | None = field(name="lat_ns", default=None)
 
-    def direction(self, runtime_ms: int) -> Direction | None:
+    def direction(self, runtime_ms: int) -> StatusDirection | None:
         """Return it as a direction that ran as long as the I/O beside it; None when nothing was synced."""
         count = self.lat.n if self.lat is not None else 0
         rate = count * 1000 / runtime_ms if runtime_ms else 0.0
-        return Direction(total_ios=count, runtime=runtime_ms, iops=rate, lat=self.lat) if count else None
+        return StatusDirection(total_ios=count, runtime=runtime_ms, iops=rate, lat=self.lat) if count else None
 
 
-class Job(Struct):
+class StatusJob(Struct):
     """One entry of ``jobs``: a group, with group_reporting. `job_start` is epoch ms, 0 or absent before it starts.
 
     `total_err` are I/Os that failed, where a job goes on all the same (continue_on_error); else it is absent.
@@ -85,13 +185,13 @@ class Job(Struct):
     usr_cpu: Amount = 0.0
     sys_cpu: Amount = 0.0
     options: dict[str, str] = field(name="job options", default_factory=dict)
-    read: Direction | None = None
-    write: Direction | None = None
-    trim: Direction | None = None
-    mixed: Direction | None = None
+    read: StatusDirection | None = None
+    write: StatusDirection | None = None
+    trim: StatusDirection | None = None
+    mixed: StatusDirection | None = None
     sync: Syncs | None = None
 
-    def directions(self) -> dict[str, Direction]:
+    def directions(self) -> dict[str, StatusDirection]:
         """Return the directions that are reported once: `mixed` only when read and write are not there as well."""
         split = {name: part for name in ("read", "write", "trim") if (part := getattr(self, name)) is not None}
         found = split if split or self.mixed is None else {"mixed": self.mixed}
@@ -105,10 +205,10 @@ class Snapshot(Struct):
 
     timestamp_ms: Stamp
     version: str = field(name="fio version", default="")
-    jobs: Sequence[Job] = field(default_factory=list)
+    jobs: Sequence[StatusJob] = field(default_factory=list)
 
 
-class _Brief(Latency):
+class _Brief(StatusLatency):
     """A latency whose percentiles and bins are passed over: no object has keys of these names."""
 
     percentile: dict[PrintedPercentile, Amount] | None = field(name="", default=None)
@@ -119,9 +219,9 @@ def _brief(kept: LatencyKind) -> type[Snapshot]:
     """Return a snapshot that takes the bins of one kind alone."""
     others = [name for name in get_args(LatencyKind) if name != kept]
     fields = [(name, _Brief | None, field(name=f"{name}_ns", default=None)) for name in others]
-    part = msgspec.defstruct("BriefDirection", fields, bases=(Direction,))
+    part = msgspec.defstruct("BriefDirection", fields, bases=(StatusDirection,))
     parts = [(name, part | None, None) for name in ("read", "write", "trim", "mixed")]
-    job = msgspec.defstruct("BriefJob", parts, bases=(Job,))
+    job = msgspec.defstruct("BriefJob", parts, bases=(StatusJob,))
     jobs: tuple[str, Any, Any] = ("jobs", list[job], field(default_factory=list))  # type: ignore[valid-type]
     snapshot: Any = msgspec.defstruct("BriefSnapshot", [jobs], bases=(Snapshot,))
     return cast(type[Snapshot], snapshot)

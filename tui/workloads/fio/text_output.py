@@ -1,7 +1,6 @@
 """What fio prints for people, as they paste it into tickets: read into the objects that its JSON is read into.
 
-Versions from 2 on. Lines that say nothing of the figures, and text around the outputs, are passed over.
-"""
+Versions from 2 on. Lines that say nothing of the figures, and text around the outputs, are passed over."""
 
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ from typing import NoReturn
 from tui.model.printed import parse_printed
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import parse_stamp
-from tui.workloads.fio.snapshot import Direction, Job, Latency
-from tui.workloads.lines import clean, numbered
+from tui.workloads.fio.snapshot import StatusDirection, StatusJob, StatusLatency
+from tui.workloads.reading import clean, numbered
 
 NUMBER = r"\s*([\d.]+[kMGT]?)\s*"
 HEADER = re.compile(
@@ -52,14 +51,14 @@ ISSUED_ORDER = ("read", "write", "trim")
 
 
 @dataclass(slots=True)
-class Section:
+class PrintedSection:
     """The results of one job, or of one group of them. `depth_one`: never more than one I/O was in flight.
 
     `counted`: how many I/Os there were is told exactly.
     """
 
     line: int
-    job: Job
+    job: StatusJob
     workers: int
     ended_s: float | None
     depth_one: bool = False
@@ -75,7 +74,7 @@ class Printed:
     """
 
     host: str
-    sections: list[Section]
+    sections: list[PrintedSection]
     version: str = ""
     command: str = ""
     lines: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -97,9 +96,9 @@ class _Parser:
     def __init__(self, file: str) -> None:
         self.file, self.number = file, 0
         self.found: list[Printed] = []
-        self.section: Section | None = None
-        self.part: Direction | None = None
-        self.percentiles: tuple[Latency, float] | None = None
+        self.section: PrintedSection | None = None
+        self.part: StatusDirection | None = None
+        self.percentiles: tuple[StatusLatency, float] | None = None
         self.separate = True  # whether the next results are another fio's
         self.version, self.command, self.above, self.prompt_host = "", "", "", ""
         self.session = 0
@@ -161,8 +160,8 @@ class _Parser:
 
     def _header(self, header: re.Match[str], host: str) -> None:
         self._complete()
-        job = Job(jobname=header["name"].strip(), groupid=int(header["group"]), error=int(header["error"]))
-        section = Section(
+        job = StatusJob(jobname=header["name"].strip(), groupid=int(header["group"]), error=int(header["error"]))
+        section = PrintedSection(
             self.number, job, int(header["jobs"]), parse_stamp(header["date"] or ""), pid=int(header["pid"])
         )
         last = self.found[-1] if self.found and not self.separate else None
@@ -200,7 +199,7 @@ class _Parser:
 
     def _add(self, name: str, iops: str, bandwidth: str, moved: str, milliseconds: str) -> None:
         assert self.section is not None
-        part = Direction(runtime=int(milliseconds), iops=self._number(iops))
+        part = StatusDirection(runtime=int(milliseconds), iops=self._number(iops))
         try:
             part.bw_bytes = parse_printed("bytes_per_s", bandwidth).low
             part.io_bytes = int(parse_printed("bytes", moved).low)
@@ -216,7 +215,7 @@ class _Parser:
             return
         factor = FACTORS[match[2]]
         low, high, mean, deviation = (self._number(match[place]) * factor for place in range(3, 7))
-        setattr(self.part, match[1], Latency(low, high, mean, deviation, n=self.part.total_ios))
+        setattr(self.part, match[1], StatusLatency(low, high, mean, deviation, n=self.part.total_ios))
 
     def _percentiles(self, match: re.Match[str]) -> None:
         latency = getattr(self.part, match[1], None) if match[1] in ("slat", "clat", "lat") else None
@@ -273,7 +272,7 @@ def _again(one: Printed, later: Printed | None) -> bool:
     return all((section.job.jobname, section.pid) in names for section in one.sections)
 
 
-def _together(before: Section, after: Section) -> bool:
+def _together(before: PrintedSection, after: PrintedSection) -> bool:
     """Tell whether one fio printed both."""
     if before.ended_s is None or after.ended_s is None:
         return before.ended_s is after.ended_s

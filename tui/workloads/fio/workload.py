@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from tui.model.plan import FileSpec, HostTask, Step
     from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
-    from tui.model.proof import Change
-    from tui.model.yaml_text import Document, KeyPath
+    from tui.model.search import Change
+    from tui.model.yaml_text import KeyPath, YamlDocument
     from tui.workloads.fio.body import Fio
     from tui.workloads.fio.reader import FioReader
 
@@ -44,27 +44,27 @@ class FioWorkload(Workload):
 
         return Fio
 
-    def name_problems(self, document: Document) -> Iterator[Problem]:
+    def name_problems(self, document: YamlDocument) -> Iterator[Problem]:
         """Yield what is wrong with the names of jobs and options."""
-        from tui.workloads.fio.check import name_problems
+        from tui.workloads.fio.body import name_problems
 
         return name_problems(document)
 
-    def problems(self, profile: Profile, document: Document, texts: Mapping[str, str]) -> Iterator[Problem]:
+    def problems(self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]) -> Iterator[Problem]:
         """Yield what is wrong with options, by themselves and together."""
-        from tui.workloads.fio.check import problems
+        from tui.workloads.fio.body import problems
 
         return problems(profile, document, texts)
 
     def unreached(self, profile: Profile) -> Mapping[KeyPath, str]:
         """Return the options of [global] that every job sets itself."""
-        from tui.workloads.fio.vain import unreached
+        from tui.workloads.fio.body import unreached
 
         return unreached(profile)
 
     def hints(self, profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
         """Yield which queue depths an engine does not keep."""
-        from tui.workloads.fio.vain import hints
+        from tui.workloads.fio.body import hints
 
         return hints(profile, texts)
 
@@ -90,13 +90,13 @@ class FioWorkload(Workload):
 
     def fill(self, steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
         """Return what each host does to write all files and devices of these steps. Raises UsageError."""
-        from tui.workloads.fio.fill import fill
+        from tui.workloads.fio.plan import fill
 
         return fill(steps, times, block_bytes)
 
     def vary(self, profile: Profile, params: Mapping[str, ParamValue], change: Change) -> Profile:
         """Return a profile whose jobs do the same but for one change."""
-        from tui.workloads.fio.vary import vary
+        from tui.workloads.fio.variants import vary
 
         return vary(profile, params, change)
 
@@ -111,19 +111,19 @@ class FioWorkload(Workload):
         job_shares: Mapping[str, float],
     ) -> Paced:
         """Return the step that offers so many I/Os a second over all hosts. Raises UsageError."""
-        from tui.workloads.fio.pace import pace
+        from tui.workloads.fio.variants import pace
 
         return pace(profile, params, hosts, seeds, rate_iops, seconds, job_shares)
 
     def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
         """Return which rates of jobs are left out, and which parameters for their length are not used."""
-        from tui.workloads.fio.pace import set_by_search
+        from tui.workloads.fio.variants import set_by_search
 
         return list(set_by_search(profile, params))
 
     def lengths(self, profile: Profile) -> list[str]:
         """Return the parameters that say only how long its jobs go on."""
-        from tui.workloads.fio.pace import lengths
+        from tui.workloads.fio.variants import lengths
 
         return lengths(profile)
 
@@ -140,7 +140,7 @@ class FioWorkload(Workload):
 
     def layout_job(self, files: list[FileSpec]) -> str:
         """Return the job file that writes these files whole, once, in sequence."""
-        from tui.workloads.fio.layout_job import layout_job
+        from tui.workloads.fio.layout import layout_job
 
         return layout_job(files)
 

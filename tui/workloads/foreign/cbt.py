@@ -1,8 +1,7 @@
 """CBT, the Ceph benchmarking tool: the directory of a run, which holds outputs of load generators.
 
 ``results/ITERATION/id-HASH/...`` is one run; each directory in it with outputs is a measurement. ``output.N.HOST`` is
-what process N of a host printed, ``json_output.N.HOST`` the JSON in it. What a host ran side by side is added up.
-"""
+what process N of a host printed, ``json_output.N.HOST`` the JSON in it. What a host ran side by side is added up."""
 
 from __future__ import annotations
 
@@ -18,9 +17,8 @@ from tui.metrics.histogram import combine_directions
 from tui.model.event import DirectionResult, HostResult, LatencyResult
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptRun
-from tui.workloads.budget import budget
 from tui.workloads.foreign.elbencho import FORMAT as ELBENCHO
-from tui.workloads.lines import numbered
+from tui.workloads.reading import budget, numbered
 
 PLACE = re.compile(r"(?P<run>(?:.*/)?results/\d{8}/[^/]+)/(?P<point>.*?)/?(?P<name>[^/]+)")
 OUTPUT = re.compile(r"(?P<json>json_)?output\.(?P<process>\d+)(?:\.(?P<host>[^/]+))?")

@@ -1,8 +1,7 @@
 """wekatester: the bundle of a run, with the load generator's own results of each job, and what it prints of them.
 
 Of what it prints only rates and mean latencies are known, of all hosts together; of a bundle all that the load
-generator told of each host.
-"""
+generator told of each host."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from tui.model.event import DirectionResult, HostResult, LatencyResult
 from tui.model.printed import parse_printed
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptRun
-from tui.workloads.lines import numbered
+from tui.workloads.reading import numbered
 
 RESULTS = re.compile(r"results_(?P<job>[^/]+)\.json")
 LAYOUTS = ("000-wekatester-layout", "000-wekatester-relayout", "999-wekatester-unlink")

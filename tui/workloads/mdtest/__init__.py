@@ -1,1 +1,3 @@
 """mdtest: file metadata operations by many MPI ranks."""
+
+from __future__ import annotations

@@ -1,17 +1,51 @@
-"""mdtest's output, all versions: what each line says, and what all of them say together.
-
-Versions print the same table in several ways, and 4.x prints rank 0's own rate for each iteration where older ones
-print all ranks' together; `Output` gives both in operations per second of all ranks. Line by line, nothing is awaited.
-"""
+"""Parse mdtest's command line and output, all versions."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tui.model.event import ALL_OVER, ONE_RANK, MetadataIteration, MetadataPhase, OperationResult
-from tui.workloads.mdtest.version import OLD_NAME, at_least, told_version
+from tui.model.plan import MpiLaunch
+
+OLD_NAME = "1.9.3"  # 3.2.x prints it too
+MULTIPLIES_STRIDE = (3, 3)  # from here on -N is multiplied by the ranks of the first node (hpc/ior pull request 162)
+HONEST_SUMMARY = (4, 0)  # from here on Max and Min are over iterations (hpc/ior pull request 336)
+
+
+def number(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version: "4.1.0+dev" is (4, 1, 0); empty when there are none."""
+    match = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(int(part) for part in match[0].split(".")) if match else ()
+
+
+def at_least(version: str, wanted: tuple[int, int]) -> bool:
+    """Tell whether a version is this one or newer; an unknown one is not."""
+    return number(version)[:2] >= wanted
+
+
+def told_version(version: str, command_line: str) -> str:
+    """Return the version that is meant: 3.2.x calls itself 1.9.3, but quotes the words of its command line."""
+    return "3.2" if version == OLD_NAME and ' "-' in command_line else version
+
+
+def summary_meaning(version: str) -> str:
+    """Return what this version's Max and Min are, for people."""
+    if at_least(version, HONEST_SUMMARY):
+        return "max and min are of iterations, each by its slowest rank"
+    if at_least(version, (3, 0)):
+        return "max and min are of single ranks over all iterations: not comparable with other versions"
+    return "max and min are of iterations, each by its fastest rank: not comparable with newer versions"
+
+
+def iterations_meaning(version: str) -> str:
+    """Return what figures made of the iterations that ended are: there is no summary of this tool to stand for them."""
+    if at_least(version, HONEST_SUMMARY):
+        return "max and min are of iterations by the clock of rank 0 alone: slower ranks would make them lower"
+    return "max and min are of iterations as rank 0 saw them; the tool gave no summary"
+
 
 OPERATIONS = {
     "File creation": "create",
@@ -49,7 +83,7 @@ Event = MetadataPhase | MetadataIteration
 
 
 @dataclass
-class Output:
+class MdtestOutput:
     """What one mdtest has printed so far. Rates are operations per second over all ranks.
 
     `item_phases` are the phases that the command runs over its files, in order.
@@ -183,3 +217,43 @@ def _number(word: str) -> float | None:
     except ValueError:
         return None
     return value if value == value and abs(value) != float("inf") else None
+
+
+KEEP_FIGURES = ("--saveRankPerformanceDetails", "--savePerOpDataCSV")
+ONLY = {"-C": "create", "-T": "stat", "-E": "read", "-r": "remove"}
+
+
+def arguments(launch: MpiLaunch, stride: str, directory: str) -> list[str]:
+    """Return mdtest's arguments: -v for the phases, then as published, the run's own directory last."""
+    numbers = ["-v", "-N", stride, "-i", str(launch.iterations), "-n", str(launch.items)]
+    return [*numbers, *option_words(launch.options), "-d", directory]
+
+
+def trial_options(launch: MpiLaunch) -> tuple[str, ...]:
+    """Return the options that a trial is launched with: all but those that keep figures in files."""
+    return tuple(option for option in launch.options if not option.startswith(KEEP_FIGURES))
+
+
+def option_words(options: Sequence[str]) -> list[str]:
+    """Return options as words: "-w 3901" are two."""
+    return [word for option in options for word in shlex.split(option)]
+
+
+def item_phases(options: Sequence[str]) -> tuple[str, ...]:
+    """Return the phases that the command runs over its files, in order."""
+    words = option_words(options)
+    chosen = [phase for option, phase in ONLY.items() if option in words]
+    return tuple(phase for phase in ITEM_PHASES if not chosen or phase in chosen)
+
+
+def bytes_per_file(options: Sequence[str]) -> int:
+    """Return how many bytes each file gets (-w)."""
+    words = option_words(options)
+    at = words.index("-w") + 1 if "-w" in words else len(words)
+    return int(words[at]) if at < len(words) and words[at].isdigit() else 0
+
+
+def inodes_needed(launch: MpiLaunch, hosts: int) -> int:
+    """Return how many files and directories exist at once: one iteration is removed before the next."""
+    ranks = launch.ranks(hosts)
+    return ranks * launch.items + ranks + 2

@@ -12,8 +12,8 @@ from tui.model.plan import HostTask, MpiLaunch, Step
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import ParamValue, Profile, expand, scalar_text
 from tui.workloads.mdtest.body import Mdtest
-from tui.workloads.mdtest.command import arguments, bytes_per_file, inodes_needed, item_phases
-from tui.workloads.mdtest.shift import NEXT_CLIENT, Placement, shift_of, shift_warning, stride_for
+from tui.workloads.mdtest.output import arguments, bytes_per_file, inodes_needed, item_phases
+from tui.workloads.mdtest.program import NEXT_CLIENT, Placement, shift_of, shift_warning, stride_for
 
 OWN_DIRECTORY = "benchtui-RUN"  # what stands in a plan for the run's own directory
 KINDS = (("up to 3.2", "3.2"), ("3.3 and newer", "3.3"))

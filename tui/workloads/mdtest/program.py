@@ -1,4 +1,4 @@
-"""mdtest as the one MPI program of a step: its arguments, its trial, and what its rank shift comes to. Pure."""
+"""mdtest as one MPI program: arguments, trial launch, rank shift (-N)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,112 @@ from msgspec.structs import replace
 
 from tui.model.event import MetadataResult
 from tui.model.plan import MpiLaunch, Step
-from tui.workloads.base import LogLine
-from tui.workloads.mdtest.command import arguments, inodes_needed, trial_options
+from tui.workloads.base import Doubt, LogLine
+from tui.workloads.mdtest.output import MULTIPLIES_STRIDE, arguments, at_least, inodes_needed, trial_options
 from tui.workloads.mdtest.reader import MdtestReader, TrialReader
-from tui.workloads.mdtest.shift import Placement, Shift, shift_of, shift_warning, stride_for
 from tui.workloads.mpi import Tried
+
+NEXT_CLIENT = "next-client"
+PHASES_BACK = {"stat": 1, "read": 2, "remove": 3}  # how many shifts after the creation
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """How ranks lie: `per_node` ranks on each of `nodes` machines, in blocks; `dealt`: one after the other in turn."""
+
+    nodes: int
+    per_node: int
+    dealt: bool = False
+
+    @property
+    def ranks(self) -> int:
+        """All ranks."""
+        return self.nodes * self.per_node
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """What -N `stride` does: every phase moves on by `ranks` ranks, on a placement."""
+
+    stride: int
+    ranks: int
+    placement: Placement
+
+    @property
+    def clients(self) -> int:
+        """By how many clients each phase moves on; ranks may move within a client as well."""
+        return self.ranks // self.placement.per_node
+
+    def own_client(self) -> list[str]:
+        """Return the phases in which some rank works on files that its own client made."""
+        return [phase for phase, times in PHASES_BACK.items() if not self._all_leave(times)]
+
+    def _all_leave(self, times: int) -> bool:
+        if self.placement.dealt:
+            return self.ranks * times % self.placement.nodes != 0
+        by = self.ranks * times % self.placement.ranks
+        each = self.placement.per_node
+        return each <= by <= self.placement.ranks - each
+
+    def text(self) -> str:
+        """Return the shift for people: "136 ranks = 1 client on"."""
+        if self.ranks == 0:
+            return "0 ranks: every rank works on its own files in all phases"
+        if self.placement.dealt:
+            by = self.ranks % self.placement.nodes
+            return f"{self.ranks} ranks = {by} of {self.placement.nodes} clients on, to which ranks are dealt in turn"
+        whole = self.ranks % self.placement.per_node == 0
+        clients = f" = {self.clients} client{'s' if self.clients != 1 else ''}" if whole else ""
+        return f"{self.ranks} rank{'s' if self.ranks != 1 else ''}{clients} on in each phase"
+
+
+def shift_of(stride: int, version: str, placement: Placement) -> Shift:
+    """Return what -N does in a version of mdtest."""
+    times = placement.per_node if multiplied(version, placement) else 1
+    return Shift(stride, stride * times % placement.ranks, placement)
+
+
+def multiplied(version: str, placement: Placement) -> bool:
+    """Tell whether this version multiplies -N by the ranks of the first node."""
+    return placement.nodes > 1 and placement.per_node > 1 and at_least(version, MULTIPLIES_STRIDE)
+
+
+def stride_for(wanted: str, version: str, placement: Placement) -> int:
+    """Return the number for -N: the next client's files, or the number that was asked for."""
+    if wanted != NEXT_CLIENT:
+        return int(wanted)
+    return 1 if multiplied(version, placement) else placement.per_node
+
+
+def shift_of_result(result: MetadataResult) -> Shift | None:
+    """Return the rank shift of a result; None when it is not known."""
+    if result.shift < 0 or result.nodes < 1 or result.ranks_per_node < 1:
+        return None
+    return Shift(0, result.shift, Placement(result.nodes, result.ranks_per_node, result.dealt))
+
+
+def doubt_of(result: MetadataResult) -> Doubt | None:
+    """Return the doubt about phases that met files of the same client: its cache may have answered."""
+    shift = shift_of_result(result)
+    if shift is None or not (own := shift.own_client()):
+        return None
+    text = shift_warning(shift).replace("-N 0 moves on by ", "ranks move on by ")
+    return Doubt("rank-shift", text, tuple(own), shift.ranks, shift.placement.per_node)
+
+
+def shift_warning(shift: Shift) -> str:
+    """Return what is doubtful about a shift; empty when every phase but creation meets another client's files.
+
+    Two clients cannot be helped: the second shift comes back to where the files were made.
+    """
+    if shift.placement.nodes < 2:
+        return "all ranks are on one client: in stat, read and remove it meets files that it made itself"
+    own = shift.own_client()
+    if not own:
+        return ""
+    phases = ", ".join(own)
+    text = f"-N {shift.stride} moves on by {shift.text()}"
+    return f"{text}; in {phases} clients meet files that they made themselves, which their caches may answer"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,87 @@
-"""The reader of mdtest's output as mpiexec hands it on: phases, results, and what went wrong."""
+"""Read the output of mdtest, live or saved, and explain its messages."""
 
 from __future__ import annotations
 
+import re
+import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from tui.model.event import HostResult, MetadataResult
 from tui.model.plan import MpiLaunch, Step
-from tui.workloads.base import Item, LogLine
-from tui.workloads.lines import Lines
-from tui.workloads.mdtest.command import item_phases
-from tui.workloads.mdtest.messages import stderr_explainer, stdout_explainer
-from tui.workloads.mdtest.output import Output
+from tui.model.problem import Problem, UsageError
+from tui.workloads.base import ImportedOutput, Item, LogLine
+from tui.workloads.mdtest.output import MdtestOutput, item_phases
+from tui.workloads.messages import HARMLESS, IN_PARTS, MPI, MUTTERED, SSH, Explainer, rule, silent, unknown, unreachable
 from tui.workloads.mpi import KEPT_PROBLEMS, LAUNCH, LAUNCH_END, Tried, host_result, how
-from tui.workloads.mpi_messages import unreachable
+from tui.workloads.reading import LineSplitter, clean, numbered
+
+_HARMLESS = silent(r"Read bytes is 0, thus, a read test|^(Invalid options|V-\d|Path\b|FS\b|Continue stonewall)")
+_TABLE = silent(
+    r"^(-- (started|finished)|mdtest-\S+ was|Command line|\d+ tasks, |SUMMARY|Nodemap|   |[a-z_]+(\(s\))? *:)",
+    r"^(Synopsis|Flags|Optional arguments|Module \w+|  -\w| +--?[\w.-]+[ =])",  # the help that follows a wrong option
+)
+_BAD_OPTION = rule(
+    r"(Error invalid argument:|invalid option --) (?P<what>.*)",
+    "error",
+    "mdtest does not take {what}: see options: in the profile, and what this version of mdtest knows",
+    "mdtest-bad-option",
+)
+_FILE_SYSTEM = (
+    rule(
+        r"No space left on device",
+        "error",
+        "no space or no inodes left on the file system under test: {line}",
+        "no-space",
+    ),
+    rule(r"Disk quota exceeded", "error", "the quota is used up: {line}", "no-space"),
+    rule(r"Read-only file system", "error", "the file system under test is read-only: {line}", "dir-not-writable"),
+    rule(r"Permission denied", "error", "no permission in the file system under test: {line}", "dir-not-writable"),
+    rule(r"File exists", "error", "leftovers of an older run are in the way: {line}", "mdtest-leftovers"),
+)
+STDOUT = (
+    _HARMLESS,
+    HARMLESS,
+    _BAD_OPTION,
+    *_FILE_SYSTEM,
+    rule(
+        r"^(ior )?WARNING: (?P<what>.*(use realpath|gpfs_fcntl|BeeGFS|Lustre|statfs|stonewall status file).*)",
+        "warning",
+        "mdtest warns: {what}",
+    ),
+    rule(
+        r"^(ior )?WARNING: (?P<what>.*)",
+        "error",
+        "mdtest warns: {what}; operations that failed are counted in its rates, so they are void",
+        "mdtest-warnings",
+    ),
+    *MPI,
+    rule(r"FAILED in |\bERROR\b|unable to |assert", "error", "mdtest: {line}", "mdtest-error"),
+    _TABLE,
+)
+STDERR = (
+    _HARMLESS,
+    HARMLESS,
+    *SSH,
+    _BAD_OPTION,
+    *_FILE_SYSTEM,
+    *MPI,
+    rule(r"FAILED in |\bERROR\b|assert|mdtest", "error", "{line}", "mdtest-error"),
+    MUTTERED,
+)
+
+
+def stdout_explainer() -> Explainer:
+    """Return an explainer of what the ranks print, among it mdtest's own words."""
+    return Explainer(STDOUT, unknown, IN_PARTS)
+
+
+def stderr_explainer() -> Explainer:
+    """Return an explainer of what MPI and its libraries say: it counts for nothing beside a good end."""
+    return Explainer(STDERR, unknown, IN_PARTS)
+
 
 VOID_ON_STDERR = ("mdtest-bad-option",)
 NODEMAP_CHARACTERS = 200  # of the map of ranks to the first node
@@ -29,13 +97,13 @@ class MdtestReader:
         self.launch = launch
         self.ranks = ranks
         self.nodes = nodes
-        self.output = Output(step.index, launch.iterations, item_phases(launch.options))
+        self.output = MdtestOutput(step.index, launch.iterations, item_phases(launch.options))
         self.said, self.muttered = stdout_explainer(), stderr_explainer()
         self.launches: list[str] = []
         self.launches_end = False
         self.notify: Callable[[], None] = lambda: None
         self._step = step
-        self._out, self._err = Lines(), Lines()
+        self._out, self._err = LineSplitter(), LineSplitter()
 
     def feed(self, data: bytes) -> list[Item]:
         """Return the phases and log lines that these bytes complete."""
@@ -188,3 +256,148 @@ def ended_text(exit_code: int | None) -> str:
 def shortened(nodemap: str) -> str:
     """Return the map of ranks to the first node, cut."""
     return nodemap if len(nodemap) <= NODEMAP_CHARACTERS else nodemap[:NODEMAP_CHARACTERS] + "..."
+
+
+STARTED = re.compile(r"-- started at (\S+ \S+) --")
+FINISHED = re.compile(r"-- finished at (\S+ \S+) --")
+LAUNCHED = re.compile(r"mdtest-\S+ was launched with")
+SUMMARY = re.compile(r"SUMMARY(?: rate| time)?(?: \([^()]*\))?: \(of \d+ iterations\)")
+COMMAND = re.compile(r"[\s>$#%]*+(?:\S.*\s)?(?:\S*/)?mdtest\s+(?P<words>-.*)")
+OWN_COMMAND = "Command line used:"
+RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")  # what mpiexec is told to put before each line
+NUMBERED = {"-n": "items", "-i": "iterations", "-np": "ranks"}
+STAMP_ERROR_S = 1.0
+
+
+@dataclass
+class KeptMdtest:
+    """One mdtest as its text goes on. `numbers` are those of its command line, by what they are."""
+
+    command: str = ""
+    output: MdtestOutput = field(default_factory=MdtestOutput)
+    explainer: Explainer = field(default_factory=stdout_explainer)
+    numbers: dict[str, int] = field(default_factory=dict)
+    line: int = 1  # where it begins
+    start_s: float | None = None
+    end_s: float | None = None
+
+    def take_command(self, words: Sequence[str], command: str) -> None:
+        """Take what a command line tells of the load."""
+        for at, word in enumerate(words[:-1]):
+            if word in NUMBERED and words[at + 1].isdigit():
+                self.numbers[NUMBERED[word]] = int(words[at + 1])
+        self.output.item_phases = item_phases([shlex.quote(word) for word in words])
+        self.command = command
+
+
+def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
+    """Return every output of mdtest in a text, in order. Raises UsageError when it ran and gave no figures at all."""
+    all_kept = list(_kept(text, file))
+    found = [kept for kept in all_kept if kept.output.results()]
+    if not found and (failed := [kept for kept in all_kept if kept.output.started]):
+        why = next((message for _, message in _problems(failed[-1])), "")
+        raise UsageError(
+            Problem(f"mdtest printed no rates{f': {why}' if why else ''}", file=file, line=failed[-1].line)
+        )
+    return [_output(place, kept) for place, kept in enumerate(found)]
+
+
+def _kept(text: str, file: str) -> Iterator[KeptMdtest]:
+    """Yield what each mdtest printed: it begins with its stamp, with its launch, or where its summary does."""
+    now, command = KeptMdtest(), ""
+    for number, raw in numbered(text, file):
+        line = RANK.sub("", clean(raw.encode(), 1 << 14))
+        if _begins_anew(line, now):
+            yield now
+            now = KeptMdtest(line=number)
+        if COMMAND.fullmatch(line):
+            command = line.strip(" >$#%\t")
+        _take(now, line, command)
+    yield now
+
+
+def _begins_anew(line: str, now: KeptMdtest) -> bool:
+    output = now.output
+    if STARTED.match(line):
+        return True
+    if LAUNCHED.match(line):
+        return output.started
+    return bool(SUMMARY.match(line)) and output.summary_iterations is not None and output.finished
+
+
+def _take(now: KeptMdtest, line: str, command: str) -> None:
+    if match := STARTED.match(line):
+        now.start_s = _stamp(match[1])
+    elif match := FINISHED.match(line):
+        now.end_s = _stamp(match[1])
+    elif line.startswith(OWN_COMMAND):
+        now.take_command(_words(line.removeprefix(OWN_COMMAND)), line.removeprefix(OWN_COMMAND).strip())
+    elif SUMMARY.match(line) and not now.output.started and command:
+        now.take_command(_words(command), command)
+    elif now.output.started:
+        now.explainer.explain(line)
+    now.output.line(line)
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
+
+
+def _stamp(text: str) -> float | None:
+    """Return a stamp in seconds as if it were UTC; None for another text."""
+    try:
+        return datetime.strptime(text, "%m/%d/%Y %H:%M:%S").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
+
+
+def _output(place: int, kept: KeptMdtest) -> ImportedOutput:
+    result = HostResult(
+        t=0.0, host="", step=place, dirs={}, tool_version=kept.output.version, final=not _problems(kept)
+    )
+    if kept.start_s is not None and kept.end_s is not None:
+        result.start_ms, result.end_ms = int(kept.start_s * 1000), int(kept.end_s * 1000)
+    return ImportedOutput(
+        place,
+        "mdtest",
+        result,
+        command=kept.command,
+        stamp_error_s=STAMP_ERROR_S,
+        metadata=_metadata(place, kept, final=result.final),
+        problems=_problems(kept),
+    )
+
+
+def _metadata(place: int, kept: KeptMdtest, *, final: bool) -> MetadataResult:
+    """Return the figures; what neither the output nor its command tells is 0."""
+    output, numbers = kept.output, kept.numbers
+    tasks = output.tasks or numbers.get("ranks", 0)
+    nodes = output.nodes
+    alone = {len(each.iterations) for each in output.operations.values()}
+    return MetadataResult(
+        t=0.0,
+        step=place,
+        tool="mdtest",
+        version=output.version,
+        tasks=tasks,
+        nodes=nodes,
+        items=numbers.get("items") or (output.items // tasks if tasks else 0),
+        iterations=output.summary_iterations or numbers.get("iterations") or max(alone, default=1),
+        operations=output.results(),
+        shift=output.shift,
+        ranks_per_node=tasks // nodes if nodes and tasks % nodes == 0 else 0,
+        nodemap=shortened(output.nodemap),
+        final=final,
+        dealt=nodes > 1 and output.nodemap[1:2] == "0",
+    )
+
+
+def _problems(kept: KeptMdtest) -> list[tuple[str, str]]:
+    """Return (code, message) of what makes the figures void: what mdtest complained of, a summary that is missing."""
+    found = list(kept.explainer.codes.items())
+    if kept.output.summary_iterations is None:
+        found.append(("mdtest-incomplete", f"mdtest gave no summary; it came to iteration {kept.output.iteration}"))
+    return found

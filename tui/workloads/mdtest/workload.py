@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from tui.workloads.base import CourseName, Doubt, ImportedOutput, LatencyKind, Reader, Workload
+from tui.workloads.base import Doubt, ExecutorName, ImportedOutput, LatencyKind, Reader, Workload
 
 if TYPE_CHECKING:
     from tui.model.address import HostAddress
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tui.model.plan import Step
     from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
-    from tui.model.yaml_text import Document
+    from tui.model.yaml_text import YamlDocument
     from tui.workloads.mdtest.body import Mdtest
     from tui.workloads.mdtest.program import MdtestProgram
 
@@ -32,7 +32,7 @@ class MdtestWorkload(Workload):
 
     name = "mdtest"
     job_file = "job.fio"
-    course: CourseName = "mpi"
+    course: ExecutorName = "mpi"
     reports: Literal["samples", "operations"] = "operations"
 
     stand_in = MappingProxyType({"directory": "/", "ranks_per_host": 1, "items": 1})
@@ -43,7 +43,7 @@ class MdtestWorkload(Workload):
 
         return Mdtest
 
-    def problems(self, profile: Profile, document: Document, texts: Mapping[str, str]) -> Iterator[Problem]:
+    def problems(self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]) -> Iterator[Problem]:
         """Yield what goes with other load generators only."""
         if profile.warmup is not None:
             yield document.problem(("warmup",), "mdtest has no warm-up: it makes and removes its own files", key=True)
@@ -85,27 +85,27 @@ class MdtestWorkload(Workload):
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
         """Return what max and min are in this version."""
-        from tui.workloads.mdtest.version import iterations_meaning, summary_meaning
+        from tui.workloads.mdtest.output import iterations_meaning, summary_meaning
 
         return iterations_meaning(version) if from_iterations else summary_meaning(version)
 
     def spread_text(self, result: MetadataResult) -> str:
         """Return the rank shift."""
-        from tui.workloads.mdtest.shift import shift_of_result
+        from tui.workloads.mdtest.program import shift_of_result
 
         shift = shift_of_result(result)
         return shift.text() if shift else ""
 
     def doubts(self, result: MetadataResult) -> list[Doubt]:
         """Return a doubt when clients met files that they had made themselves."""
-        from tui.workloads.mdtest.shift import doubt_of
+        from tui.workloads.mdtest.program import doubt_of
 
         doubt = doubt_of(result)
         return [doubt] if doubt else []
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
         """Return the outputs of mdtest in a text."""
-        from tui.workloads.mdtest.kept import import_output
+        from tui.workloads.mdtest.reader import import_output
 
         return import_output(text, file)
 

@@ -8,7 +8,7 @@ from math import sqrt
 from tui.metrics.histogram import Histogram
 from tui.model.event import DirectionResult, DirectionSample, HostResult, LatencyResult, PhaseName, Sample
 from tui.workloads.base import LogLine
-from tui.workloads.lines import Lines
+from tui.workloads.reading import LineSplitter
 
 COPIED = re.compile(r"(\d+) bytes .*copied, ([0-9.e-]+) s")
 
@@ -18,7 +18,7 @@ class DdReader:
 
     def __init__(self, host: str, step: int, phase: PhaseName) -> None:
         self.host, self.step, self.phase = host, step, phase
-        self._lines, self._errors = Lines(), Lines()
+        self._lines, self._errors = LineSplitter(), LineSplitter()
         self._version, self._failed = "", ""
         self._begin_s, self._sampled_s, self._ended = 0, 0, False
         self._all: list[tuple[int, int]] = []  # (bytes, ns) of each write

@@ -13,7 +13,7 @@ from tui.model.plan import FileSpec, HostTask, Step
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import ParamValue, Profile, expand, host_params, placeholders, safe_host, value_text
 from tui.model.quantities import parse_duration, parse_size
-from tui.model.yaml_text import Document
+from tui.model.yaml_text import YamlDocument
 from tui.workloads.base import LatencyKind, Requirement, Workload
 
 from .reader import DdReader
@@ -57,7 +57,7 @@ class DdSync(Workload):
         """Return the model of the part under ``ddsync:``."""
         return Writes
 
-    def problems(self, profile: Profile, document: Document, texts: Mapping[str, str]) -> Iterable[Problem]:
+    def problems(self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]) -> Iterable[Problem]:
         """Yield values that dd would not take."""
         bs = expand(profile.body.bs, texts)
         if placeholders(bs):

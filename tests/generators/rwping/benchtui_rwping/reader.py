@@ -7,7 +7,7 @@ import statistics
 from tui.metrics.histogram import Histogram
 from tui.model.event import DirectionResult, DirectionSample, HostResult, LatencyResult, PhaseName, Sample
 from tui.workloads.base import LogLine
-from tui.workloads.lines import Lines
+from tui.workloads.reading import LineSplitter
 
 BLOCK = 4096
 
@@ -17,7 +17,7 @@ class RwReader:
 
     def __init__(self, host: str, step: int, phase: PhaseName) -> None:
         self.host, self.step, self.phase = host, step, phase
-        self._lines, self._errors = Lines(), Lines()
+        self._lines, self._errors = LineSplitter(), LineSplitter()
         self._begin_ms = self._end_ms = 0
         self._reads = self._writes = 0
         self._waits: list[int] = []

@@ -1,0 +1,1 @@
+"""Compare runs, follow them over time, hold them against published results."""

@@ -1,0 +1,358 @@
+"""Compare two sets of runs: every figure of every point with its change, interval and verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import TYPE_CHECKING, Literal
+
+from tui.analysis import stats
+from tui.analysis.measured import ComparedPoint, Floor, NoiseFloors, PointRepetition, figure_name, name_of, points_of
+from tui.analysis.setup import SetupDifference, differences, points_missing
+from tui.capacity.interval import UNKNOWN
+from tui.metrics.figures import Latency, percentile_of
+from tui.metrics.registry import METRICS, meaning
+from tui.metrics.repeat import HEADLINE_ALPHA, LEAST_RANKED_REPETITIONS, OTHERS_ALPHA, can_decide, repetitions_needed
+from tui.metrics.units import Few
+from tui.model.plan import Headline
+from tui.model.record import RunRecord
+from tui.model.step_record import SeriesColumns
+
+if TYPE_CHECKING:
+    from tui.analysis.searches import SearchChange
+
+Word = Literal["better", "worse", "no difference detected", "inconclusive", "too few repetitions to say",
+               "too few samples", "not measured", "not comparable"]  # fmt: skip
+THRESHOLD = 0.02  # what is less is not worth a word, however surely it is known
+WIDE = 0.05  # an interval that reaches further says that a difference may well be there
+WITHIN_RUNS: tuple[stats.Method, ...] = ("within one run", "one run, order statistics")
+UNKNOWN_WORDS = ("inconclusive", "too few repetitions to say", "too few samples", "not measured")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One figure of one point: A, B, and what can be said of the difference."""
+
+    figure: Headline
+    name: str  # read.p99, as thresholds write it
+    title: str
+    unit: str
+    a: float | None
+    b: float | None
+    values_a: tuple[float, ...]
+    values_b: tuple[float, ...]
+    word: Word
+    why: str = ""
+    effect: stats.Effect | None = None
+    p_corrected: float | None = None
+    threshold: float = THRESHOLD
+    headline: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether builds go by it: of single runs the headline alone, their tails come and go with a stall."""
+        return self.headline or (self.effect is not None and self.effect.method == "repetitions")
+
+    @property
+    def within_runs(self) -> bool:
+        """Whether the figure is of single runs whose run-to-run noise is unknown."""
+        return self.effect is not None and self.effect.method in WITHIN_RUNS
+
+    @property
+    def change(self) -> float | None:
+        """B / A - 1; None when either is not known."""
+        if self.effect is None and self.a and self.b == 0:
+            return -1.0
+        return self.effect.ratio - 1 if self.effect is not None else None
+
+    @property
+    def undecided(self) -> bool:
+        """Whether B may be worse by more than 5 %, or with repetitions by the noise floor where that is more."""
+        effect = self.effect
+        if self.word != "inconclusive" or self.within_runs:
+            return self.word in UNKNOWN_WORDS
+        if effect is None or effect.low is None or effect.high is None:
+            return True
+        loss = 1 - effect.low if METRICS[self.figure.metric].better == "higher" else effect.high - 1
+        return loss > max(WIDE, self.threshold)
+
+
+@dataclass(frozen=True, slots=True)
+class PointChange:
+    """One point of both sides: its headline first, then every other figure."""
+
+    name: str
+    changes: tuple[Change, ...]
+
+    @property
+    def headline(self) -> Change | None:
+        """The figure that was declared before."""
+        return next((each for each in self.changes if each.headline), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """B against A."""
+
+    a: tuple[RunRecord, ...]
+    b: tuple[RunRecord, ...]
+    gate: tuple[SetupDifference, ...]
+    points: tuple[PointChange, ...]
+    across: tuple[str, ...] = field(default=())
+    search: SearchChange | None = None  # of two runs that searched: what stands in place of points
+
+    @property
+    def obstacles(self) -> list[SetupDifference]:
+        """Why the runs are not comparable; empty when they are."""
+        return [each for each in self.gate if each.blocks]
+
+    @property
+    def changes(self) -> list[Change]:
+        """All figures of all points."""
+        return [change for point in self.points for change in point.changes]
+
+    @property
+    def undecided(self) -> bool:
+        """Whether nobody can tell if B is worse: what the runs are about is not known well enough."""
+        if self.search is not None:
+            return self.search.word in UNKNOWN_WORDS
+        headlines = [each for each in self.changes if each.headline]
+        return not headlines or any(each.undecided for each in headlines)
+
+    @property
+    def word(self) -> Word:
+        """What is said of it whole: of the headlines, the worst first."""
+        if self.obstacles:
+            return "not comparable"
+        if self.search is not None:
+            return self.search.word
+        said = [change.word for change in self.changes if change.headline] or ["not measured"]
+        order: tuple[Word, ...] = ("worse", "better", "inconclusive", "too few repetitions to say", "too few samples")
+        return next((word for word in order if word in said), said[0])
+
+
+def compare(
+    a: Sequence[RunRecord], b: Sequence[RunRecord], floors: NoiseFloors | None = None, across: Collection[str] = ()
+) -> Comparison:
+    """Return B against A; each side is one run, or several that are repetitions of each other.
+
+    Runs that searched are held against each other by what they found.
+    """
+    searches = [[each.search for each in side if each.search is not None] for side in (a, b)]
+    if all(searches) and sum(map(len, searches)) == len(a) + len(b):
+        from tui.analysis.searches import compare_searches  # loads numpy
+
+        gate = differences(a, b, across, searches=True)
+        searched = compare_searches(searches[0], searches[1], (told_by(a[0]), told_by(b[0])))
+        return Comparison(tuple(a), tuple(b), tuple(gate), (), tuple(across), searched)
+    ours, theirs = points_of(a), points_of(b)
+    pairs = [(ours[key], theirs[key]) for key in ours if key in theirs]
+    gate = [*differences(a, b, across), *points_missing(ours, theirs)]
+    found = [[_change(*pair, figure, _floor(floors, *pair, figure)) for figure in _shared(*pair)] for pair in pairs]
+    judged: Iterator[Change] = iter(_judged([change for changes in found for change in changes]))
+    if any(each.blocks for each in gate):  # shown side by side, and nothing is said of it
+        judged = (replace(each, word="not comparable", why="") for each in judged)
+    points = [PointChange(pair[0].name, tuple(next(judged) for _ in changes))
+              for pair, changes in zip(pairs, found, strict=True)]  # fmt: skip
+    return Comparison(tuple(a), tuple(b), tuple(gate), tuple(points), tuple(across))
+
+
+def _shared(a: ComparedPoint, b: ComparedPoint) -> list[Headline]:
+    return list(dict.fromkeys([*a.figures, *b.figures]))
+
+
+def _floor(floors: NoiseFloors | None, a: ComparedPoint, b: ComparedPoint, figure: Headline) -> Floor | None:
+    """Return the noise floor of a figure, the larger one where the sides have one each."""
+    records = [point.attempts[0].record for point in (a, b)]
+    known = [floors.floor(record, name_of(a, figure)) for record in records] if floors is not None else []
+    return max((each for each in known if each is not None), key=lambda each: each.cov, default=None)
+
+
+def _change(a: ComparedPoint, b: ComparedPoint, figure: Headline, floor: Floor | None) -> Change:
+    """Return one figure with its effect; the word comes when all are known."""
+    values = [[value for attempt in point.attempts if (value := attempt.value(figure)) is not None] for point in (a, b)]
+    few = any(isinstance(value, Few) for side in values for value in side)
+    word: Word = "not measured" if not all(values) else "too few samples" if few else "inconclusive"
+    change = Change(
+        figure=figure,
+        name=figure_name(figure),
+        title=meaning(figure),
+        unit=METRICS[figure.metric].unit,
+        a=_middle(values[0], few=few),
+        b=_middle(values[1], few=few),
+        values_a=tuple(values[0]),
+        values_b=tuple(values[1]),
+        word=word,
+        headline=a.headline == figure,
+    )
+    if word != "inconclusive":
+        return change
+    if min(*values[0], *values[1]) <= 0:
+        return _of_nothing(change)
+    effect = effect_of(a.attempts, b.attempts, figure, values)
+    if floor is None:
+        return replace(change, effect=effect)
+    if effect.method == "repetitions":
+        return replace(change, effect=effect, threshold=max(THRESHOLD, floor.cov))
+    return replace(change, effect=stats.with_noise(effect, floor.cov, floor.n))
+
+
+def _of_nothing(change: Change) -> Change:
+    """Return a change where something was 0: a side that did nothing at all needs no test."""
+    a, b = (max(values) > 0 for values in (change.values_a, change.values_b))
+    always = all(min(values) > 0 or max(values) <= 0 for values in (change.values_a, change.values_b))
+    if not always:
+        return replace(change, why="a repetition measured 0")
+    if a == b:
+        return replace(change, word="no difference detected", why="both are 0")
+    larger_is_better = METRICS[change.figure.metric].better == "higher"
+    return replace(change, word="better" if b == larger_is_better else "worse", why=f"{'A' if b else 'B'} is 0")
+
+
+def _middle(values: Sequence[float], *, few: bool) -> float | None:
+    value = median(values) if values else None
+    return Few(value) if few and value is not None else value
+
+
+def effect_of(
+    a: Sequence[PointRepetition], b: Sequence[PointRepetition], figure: Headline, values: Sequence[Sequence[float]]
+) -> stats.Effect:
+    """Return the effect: of repetitions, or of single runs as far as they tell within themselves."""
+    if len(values[0]) == len(values[1]) == 1:
+        iterations = a[0].iterations(figure), b[0].iterations(figure)
+        if min(map(len, iterations)) >= LEAST_RANKED_REPETITIONS and all(map(all, iterations)):
+            return replace(stats.of_repetitions(*iterations), method="within one run")
+        spreads = [spread_of(side[0], figure) for side in (a, b)]
+        if spreads[0] is not None and spreads[1] is not None:
+            ranked = figure.metric == "latency" and figure.percentile is not None
+            method: stats.Method = "one run, order statistics" if ranked else "within one run"
+            return stats.of_spreads(values[0][0], values[1][0], spreads[0], spreads[1], method)
+        return stats.Effect(values[1][0] / values[0][0], method="within one run")
+    return stats.of_repetitions(values[0], values[1])
+
+
+def spread_of(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | None:
+    """Return how well a figure of one run is known from the run itself; None when it does not tell."""
+    columns = attempt.series(figure)
+    if columns is None:
+        return None
+    if figure.metric != "latency":
+        rates = columns.bw_bytes_per_s if figure.metric == "bandwidth" else columns.iops
+        return stats.within_run([value for value in rates if value is not None])
+    pairs = [(mean * ios, ios) for mean, ios in zip(columns.lat_mean_ns, columns.iops, strict=False)
+             if mean is not None and ios is not None]  # fmt: skip
+    mean = stats.within_run([each for each, _ in pairs], [each for _, each in pairs])
+    if figure.percentile is None or mean is None:
+        return mean
+    latency = attempt.latency(figure)
+    if latency is None or latency.buckets is None:
+        return None
+    beyond = _beyond(columns, latency, figure.percentile) or mean
+    interval = stats.percentile_interval(
+        latency.buckets.idx, latency.buckets.n, figure.percentile, beyond, latency.max_ns
+    )
+    return None if interval is None else stats.of_interval(interval, mean.degrees)
+
+
+def told_by(record: RunRecord) -> Callable[[int, str, float | None], tuple[float, float] | None]:
+    """Return what says how well a percentile (None: the mean) of a step is known from its seconds and histogram."""
+    steps = {step.index: step for step in record.steps}
+
+    def told(index: int, direction: str, percentile: float | None) -> tuple[float, float] | None:
+        step = steps.get(index)
+        if step is None:
+            return None
+        attempt, figure = PointRepetition(record, step), Headline("latency", direction, percentile)
+        known = spread_of(attempt, figure) or _by_ranks(attempt, figure)
+        return None if known is None else (known.error, known.degrees)
+
+    return told
+
+
+def _by_ranks(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | None:
+    """Return how well a percentile of few seconds is known: by its ranks, and half as well, seconds may be alike."""
+    latency = attempt.latency(figure)
+    if figure.percentile is None or latency is None or latency.buckets is None:
+        return None
+    interval = stats.percentile_interval(latency.buckets.idx, latency.buckets.n, figure.percentile)
+    spread = None if interval is None else stats.of_interval(interval, stats.LEAST_SECONDS)
+    return None if spread is None else replace(spread, error=spread.error * UNKNOWN)
+
+
+def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> stats.LogSpread | None:
+    """Return how well the share of I/Os beyond a percentile is known, from how it comes and goes with the seconds."""
+    value = percentile_of(latency, percentile)
+    seconds = zip(columns.lat_mean_ns, columns.p99_ns, columns.iops, strict=False)
+    known = [(mean, p99, ios) for mean, p99, ios in seconds if mean and mean > 0 and p99 and ios]
+    if not value or not known:
+        return None
+    means, p99s, rates = zip(*known, strict=True)
+    shares = stats.shares_beyond(value, means, p99s)
+    return stats.within_run([share * ios for share, ios in zip(shares, rates, strict=True)], rates)
+
+
+# -- words
+
+
+def _judged(changes: Iterable[Change]) -> list[Change]:
+    """Return the changes with their words. The headlines are a family of their own: they were declared before.
+
+    Both families share the error of 5 %; where all headlines differ their part goes to the others (Wiens 2003).
+    """
+    found = [each if _is_tested(each) else _untested(each) for each in changes]
+    alpha = HEADLINE_ALPHA
+    for headline in (True, False):
+        family = [at for at, each in enumerate(found) if each.headline is headline and _is_tested(each)]
+        effects = [effect for at in family if (effect := found[at].effect) is not None]
+        corrected = stats.holm([each.p for each in effects])
+        for at, p in zip(family, corrected, strict=True):
+            found[at] = _worded(replace(found[at], p_corrected=p), len(family), alpha)
+        alpha = stats.ALPHA if all(p is not None and p <= alpha for p in corrected) else OTHERS_ALPHA
+    return found
+
+
+def _is_tested(change: Change) -> bool:
+    return change.effect is not None and not change.within_runs
+
+
+def _untested(change: Change) -> Change:
+    """Return a change of single runs of which nothing is known between runs: whatever it is, it may be noise."""
+    if change.effect is None or change.effect.p is None:
+        return _worded(change, 0, 0.0)
+    return replace(change, word="inconclusive", why="within-run only; run-to-run noise is unknown")
+
+
+def _worded(change: Change, family: int, alpha: float) -> Change:
+    """Return a change with its word and, where the word needs one, the reason."""
+    effect = change.effect
+    if effect is None:
+        return change
+    counts = len(change.values_a), len(change.values_b)
+    if effect.p is None or effect.low is None or effect.high is None:
+        return replace(change, word="too few repetitions to say", why=_why_too_few(change))
+    surely = change.p_corrected is not None and change.p_corrected <= alpha
+    if surely and abs(effect.ratio - 1) >= change.threshold:
+        larger_is_better = METRICS[change.figure.metric].better == "higher"
+        return replace(change, word="better" if (effect.ratio > 1) == larger_is_better else "worse")
+    if surely:
+        return replace(change, word="no difference detected", why=f"less than {_percent(change.threshold)}")
+    if effect.method == "repetitions" and not can_decide(*counts, family, alpha):
+        why = f"{family} figures at once need {repetitions_needed(family, alpha)} repetitions, not {min(counts)}"
+        return replace(change, word="too few repetitions to say", why=why)
+    if max(effect.high - 1, 1 - effect.low) <= max(WIDE, change.threshold):
+        return replace(change, word="no difference detected")
+    return replace(change, word="inconclusive", why="wide interval")
+
+
+def _why_too_few(change: Change) -> str:
+    counts = len(change.values_a), len(change.values_b)
+    if counts == (1, 1):
+        return f"one run each, without {stats.LEAST_SECONDS} known seconds"
+    apart = max(change.values_a) < min(change.values_b) or max(change.values_b) < min(change.values_a)
+    said = "ranges do not overlap" if apart else "ranges overlap"
+    return f"{counts[0]} and {counts[1]}, {LEAST_RANKED_REPETITIONS} each are needed; {said}"
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.2g} %"

@@ -1,0 +1,144 @@
+"""Judge runs by criteria: those of their profile, and those given on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+from typing import Literal
+
+from msgspec import Struct
+
+from tui.analysis.compare import Comparison
+from tui.analysis.measured import ComparedPoint, points_of
+from tui.metrics import units
+from tui.metrics.registry import BOTH, METRICS, MIXED, meaning
+from tui.metrics.units import Few
+from tui.model.criteria import Criterion, parse_criterion
+from tui.model.plan import Headline
+from tui.model.problem import UsageError
+from tui.model.record import RunRecord
+from tui.text import junit
+
+Outcome = Literal["kept", "broken", "not measured", "not comparable", "cannot be judged"]
+UNJUDGED: tuple[Outcome, ...] = ("not measured", "not comparable", "cannot be judged")
+JUNIT: dict[Outcome, junit.Outcome] = {
+    "kept": "passed", "broken": "failed", "not measured": "error", "not comparable": "error",
+    "cannot be judged": "error",
+}  # fmt: skip
+
+
+class JudgedCriterion(Struct, frozen=True):
+    """What became of a criterion in one figure of one point; `measured` and `why` are for people."""
+
+    criterion: str
+    point: str
+    title: str
+    measured: str
+    outcome: Outcome
+    why: str = ""
+
+    @property
+    def text(self) -> str:
+        """For people: ``read.p99 > 2ms: broken, read p99 latency is 2.31 ms``."""
+        if self.why:
+            return f"criterion {self.outcome}: {self.why}"
+        where = f" at {self.point}" if self.point else ""
+        said = f", {self.title} is {self.measured}{where}" if self.measured else where
+        return f"{self.criterion}: {self.outcome}{said}"
+
+    @property
+    def case(self) -> junit.Case:
+        """For build servers."""
+        return junit.Case(f"{self.criterion} {self.point}".strip(), JUNIT[self.outcome], self.text, "thresholds")
+
+
+def named_criteria(texts: Iterable[str]) -> list[Criterion]:
+    """Return the criteria that somebody named. Raises UsageError."""
+    try:
+        return [parse_criterion(text) for text in texts]
+    except ValueError as error:
+        raise UsageError(f"--fail-if: {error}") from error
+
+
+def criteria_of(records: Iterable[RunRecord], named: Iterable[str] = ()) -> list[Criterion | JudgedCriterion]:
+    """Return the criteria of the records' profiles and those that are named, each once. Raises UsageError.
+
+    What a record has and this version cannot read is returned as judged: nothing else of the record depends on it.
+    """
+    found: dict[str, Criterion | JudgedCriterion] = {}
+    for text in dict.fromkeys(text for record in records for text in record.criteria):
+        try:
+            found[text] = parse_criterion(text)
+        except ValueError as error:
+            found[text] = JudgedCriterion(text, "", "", "", "cannot be judged", str(error))
+    return list((found | {each.text: each for each in named_criteria(named)}).values())
+
+
+def judge_against(found: Comparison, named: Iterable[str] = ()) -> list[JudgedCriterion]:
+    """Return how B of a comparison stands by its profile's criteria and those that are named. Raises UsageError."""
+    return judge(found.a, found.b, criteria_of(found.b, named), comparable=found.word != "not comparable")
+
+
+def judge(
+    a: Sequence[RunRecord],
+    b: Sequence[RunRecord],
+    criteria: Sequence[Criterion | JudgedCriterion],
+    *,
+    comparable: bool = True,
+) -> list[JudgedCriterion]:
+    """Return how B stands by its criteria; relative ones are of its change against A, and left out without an A."""
+    ours, theirs = points_of(a), points_of(b)
+    found = []
+    for criterion in criteria:
+        if isinstance(criterion, JudgedCriterion):
+            found.append(criterion)
+            continue
+        if criterion.relative and not a:
+            continue
+        if criterion.relative and not comparable:  # there is a change, and it says nothing of B
+            found.append(JudgedCriterion(criterion.text, "", "", "", "not comparable"))
+            continue
+        judged = [each for key, point in theirs.items() for each in _judged(criterion, ours.get(key), point)]
+        found += judged or [JudgedCriterion(criterion.text, "", "", "", "not measured")]
+    return found
+
+
+def _judged(criterion: Criterion, a: ComparedPoint | None, b: ComparedPoint) -> Iterator[JudgedCriterion]:
+    """Yield how each figure of a point that the criterion is about stands; nothing where there is none.
+
+    A percentile that too few samples are behind is none that was kept.
+    """
+    for figure in _figures(criterion, b):
+        value, before = _middle(b, figure), _middle(a, figure) if a is not None else None
+        if value is None or (criterion.relative and not before):
+            continue
+        few = next((each for each in (value, before if criterion.relative else None) if isinstance(each, Few)), None)
+        if few is not None:
+            said = METRICS[figure.metric].with_unit(few)
+            yield JudgedCriterion(criterion.text, b.name, meaning(figure), said, "not measured")
+            continue
+        if criterion.relative and before:
+            change = value / before - 1
+            said, broken = f"{change * 100:+.1f} %", criterion.broken_by(change)
+        else:
+            said, broken = METRICS[figure.metric].with_unit(value), criterion.broken_by(value)
+        yield JudgedCriterion(criterion.text, b.name, meaning(figure), said, "broken" if broken else "kept")
+
+
+def _figures(criterion: Criterion, point: ComparedPoint) -> Iterator[Headline]:
+    """Yield the figures that a criterion is about; of reads and writes together only when that is what is named."""
+    if criterion.metric == "ops":
+        names = {name for each in point.attempts if each.step.metadata for name in each.step.metadata.operations}
+        if point.headline is not None and point.headline.metric == "ops":
+            names.add(point.headline.direction)
+    else:
+        sums = {MIXED} if criterion.metric == "latency" else {MIXED, BOTH}
+        names = {name for each in point.attempts for name in each.step.results.aggregate} - sums
+    for name in sorted(names) if not criterion.direction else [criterion.direction]:
+        yield Headline(criterion.metric, name, criterion.percentile)
+
+
+def _middle(point: ComparedPoint, figure: Headline) -> float | None:
+    values = [value for attempt in point.attempts if (value := attempt.value(figure)) is not None]
+    few = any(isinstance(value, units.Few) for value in values)
+    return None if not values else Few(median(values)) if few else median(values)

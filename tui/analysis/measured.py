@@ -1,0 +1,261 @@
+"""What runs measured in the points they share, and the run-to-run noise of a profile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import sqrt
+from pathlib import Path
+from statistics import fmean, stdev
+
+import msgspec
+from msgspec import Struct, field
+
+from tui.journal.rundir import write_atomic
+from tui.metrics import figures
+from tui.metrics.buckets import label
+from tui.metrics.histogram import Histogram
+from tui.metrics.registry import BOTH, MIXED, direction, in_order
+from tui.metrics.repeat import t_975
+from tui.metrics.units import Few
+from tui.model.bounded import NO_JSON, read_file
+from tui.model.plain_data import PlainDecoder
+from tui.model.plan import Headline
+from tui.model.problem import BenchtuiError, NotComparableError, Problem
+from tui.model.record import RunRecord
+from tui.model.step_record import SeriesColumns, StepRecord
+from tui.record.cells import by_point, value_texts
+from tui.record.headline import step_value
+
+PERCENTILES = (50.0, 99.0, 99.9)
+LEFT_OUT = ("skipped", "missing", "running")
+PointKey = tuple[str, tuple[tuple[str, str], ...]]
+
+
+class PointRepetition(Struct, frozen=True):
+    """One repetition of a point."""
+
+    record: RunRecord
+    step: StepRecord
+
+    @property
+    def latency_kind(self) -> str:
+        """Which latency its figures are of."""
+        return self.record.latency_kind_of(self.step)
+
+    def value(self, figure: Headline) -> float | None:
+        """Return a figure; None when it was not measured, `units.Few` when too few I/Os are behind it."""
+        return step_value(figure, self.step.results.aggregate, self.latency_kind, self.step.metadata)
+
+    def latency(self, figure: Headline) -> figures.Latency | None:
+        """Return the latency that a figure is of."""
+        result = self.step.results.aggregate.get(self.found_in(figure))
+        return None if result is None else figures.latency_of(result, self.found_in(figure), self.latency_kind)
+
+    def found_in(self, figure: Headline) -> str:
+        """Return the direction that has a figure: reads and writes together may be told as `both`, or be one alone."""
+        return figures.found_in(figure, self.step.results.aggregate)
+
+    def series(self, figure: Headline) -> SeriesColumns | None:
+        """Return what all hosts together did second by second."""
+        found = self.step.series.columns if self.step.series is not None else []
+        wanted = self.found_in(figure)
+        return next((each for each in found if each.host is None and each.direction == wanted), None)
+
+    def iterations(self, figure: Headline) -> list[float]:
+        """Return the iterations of a metadata operation."""
+        operations = self.step.metadata.operations if self.step.metadata is not None else {}
+        return list(operations[figure.direction].iterations) if figure.direction in operations else []
+
+
+class ComparedPoint(Struct, frozen=True):
+    """One point of a sweep, one profile of a suite, or all there is: its repetitions, and what it is about."""
+
+    key: PointKey
+    name: str
+    headline: Headline | None
+    attempts: tuple[PointRepetition, ...]
+
+    @property
+    def figures(self) -> list[Headline]:
+        """Every figure that was measured, the one that it is about first."""
+        found = [each for attempt in self.attempts for each in _figures(attempt)]
+        first = [self.headline] if self.headline is not None else []
+        return list(dict.fromkeys([*first, *found]))
+
+    def merged(self, name: str) -> Histogram:
+        """Return the latencies of a direction, all repetitions together; empty where no histogram is known."""
+        found = Histogram()
+        for attempt in self.attempts:
+            latency = attempt.latency(Headline("latency", name))
+            if latency is not None and latency.buckets is not None:
+                found.merge(Histogram.from_buckets(latency.buckets))
+        return found
+
+
+def points_of(records: Sequence[RunRecord]) -> dict[PointKey, ComparedPoint]:
+    """Return the points of runs that are repetitions of each other, in the order of the first that has them."""
+    found: dict[PointKey, ComparedPoint] = {}
+    for record in records:
+        for cell, steps in by_point(record.steps).items():
+            attempts = tuple(PointRepetition(record, step) for step in steps if was_measured(step))
+            if not attempts:
+                continue
+            key = _key(steps[0])
+            before = found[key].attempts if key in found else ()
+            found[key] = ComparedPoint(key, _name(cell, steps[0]), headline_of(record, steps[0]), (*before, *attempts))
+    return found
+
+
+def was_measured(step: StepRecord) -> bool:
+    """Tell whether a step has figures of its own."""
+    return step.state not in LEFT_OUT and (bool(step.results.aggregate) or step.metadata is not None)
+
+
+def _key(step: StepRecord) -> PointKey:
+    return step.profile or "", tuple(sorted((name, str(value)) for name, value in step.point.items()))
+
+
+def _name(cell: str, step: StepRecord) -> str:
+    values = " ".join(f"{name}={text}" for name, text in value_texts(cell, step.point).items())
+    return " ".join(part for part in (step.profile or "", values) if part)
+
+
+def headline_of(record: RunRecord, step: StepRecord) -> Headline | None:
+    """Return what a step is about: of a suite what its member is about."""
+    cells = record.matrix.cells if record.matrix is not None else []
+    own = next((cell.headline for cell in cells if step.index in cell.steps), None)
+    found = own or record.headline
+    return None if found is None else Headline(found.metric, found.direction, found.percentile)
+
+
+def _figures(attempt: PointRepetition) -> Iterator[Headline]:
+    if attempt.step.metadata is not None:
+        yield from (Headline("ops", name) for name in attempt.step.metadata.operations)
+        return
+    operations = (headline := headline_of(attempt.record, attempt.step)) is not None and headline.metric == "ops"
+    for name in in_order(attempt.step.results.aggregate):
+        if name != MIXED:
+            yield from _of_direction(name, operations=operations)
+
+
+def _of_direction(name: str, *, operations: bool) -> Iterable[Headline]:
+    if not operations and name != BOTH:  # its I/Os are those of reads and writes
+        yield Headline("iops", name)
+        if direction(name).moves_data:
+            yield Headline("bandwidth", name)
+    yield Headline("latency", name)
+    yield from (Headline("latency", name, percentile) for percentile in PERCENTILES)
+
+
+NOISE_SCHEMA = "benchtui.noise/1"
+Key = tuple[str, int | None, str | None, tuple[str, ...], str]
+
+
+class Floor(Struct, frozen=True):
+    """How far apart `n` same runs came out in one figure: `cov` is their deviation as a share of the mean."""
+
+    n: int
+    cov: float
+
+    @property
+    def of_one_run(self) -> float:
+        """The least share that two single runs must be apart to be different (95 %): t, of a difference of two."""
+        return t_975(self.n - 1) * sqrt(2) * self.cov
+
+
+class Configuration(Struct):
+    """What was measured again and again: profile, target, hosts and parameters; and each figure's floor by name."""
+
+    profile: str
+    version: int | None
+    target: str | None
+    hosts: list[str]
+    params: str
+    runs: list[str] = field(default_factory=list)
+    figures: dict[str, Floor] = field(default_factory=dict)
+
+    @property
+    def key(self) -> Key:
+        """What makes it the same configuration."""
+        return self.profile, self.version, self.target, tuple(self.hosts), self.params
+
+
+class _NoiseFile(Struct):
+    schema: str = NOISE_SCHEMA
+    configurations: list[Configuration] = field(default_factory=list)
+
+
+_files = PlainDecoder(_NoiseFile)
+
+
+def name_of(point: ComparedPoint, figure: Headline) -> str:
+    """Return the name of a figure of a point: ``bs=4k read.p99``."""
+    return f"{point.name} {figure_name(figure)}".strip()
+
+
+def figure_name(figure: Headline) -> str:
+    """Return the short name of a figure, as thresholds write it: ``read.iops``, ``write.p99.9``, ``read.mean``."""
+    if figure.metric == "latency":
+        return f"{figure.direction}.{'mean' if figure.percentile is None else f'p{label(figure.percentile)}'}"
+    return figure.direction if figure.metric == "ops" else f"{figure.direction}.{figure.metric}"
+
+
+def configuration(record: RunRecord) -> Configuration:
+    """Return the configuration of a run, without floors."""
+    params = [(name, str(value)) for name, value in sorted(record.profile.params.items())]
+    points = [step.cell or step.name for step in record.steps if not step.warmup]
+    text = msgspec.json.encode([params, list(dict.fromkeys(points))]).decode()
+    hosts = sorted(host.name for host in record.hosts)
+    return Configuration(record.profile.tag, record.profile.version, record.target, hosts, text)
+
+
+def measure(records: Sequence[RunRecord]) -> Configuration:
+    """Return the floors of runs that are the same: two or more, or one with repetitions."""
+    found = configuration(records[0])
+    found.runs = [record.run_id for record in records]
+    for point in points_of(records).values():
+        for figure in point.figures:
+            values = [value for attempt in point.attempts if (value := attempt.value(figure))]
+            if len(values) > 1 and not any(isinstance(value, Few) for value in values):
+                found.figures[name_of(point, figure)] = Floor(len(values), stdev(values) / fmean(values))
+    return found
+
+
+class NoiseFloors:
+    """The floors that were kept, in one file."""
+
+    def __init__(self, path: Path, configurations: Mapping[Key, Configuration] | None = None) -> None:
+        self.path = path
+        self._known = dict(configurations or {})
+
+    @classmethod
+    def read(cls, path: Path) -> NoiseFloors:
+        """Read the file; without one nothing is known. Raises BenchtuiError when it cannot be read."""
+        try:
+            data = _files.decode(read_file(path))
+        except FileNotFoundError:
+            return cls(path)
+        except (OSError, *NO_JSON) as error:
+            raise NotComparableError(Problem(f"cannot be read: {error}", file=str(path))) from error
+        return cls(path, {each.key: each for each in data.configurations})
+
+    def keep(self, found: Configuration) -> None:
+        """Keep a configuration's floors in place of older ones. Raises BenchtuiError."""
+        self._known[found.key] = found
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            text = msgspec.json.format(msgspec.json.encode(_NoiseFile(configurations=list(self._known.values()))))
+            write_atomic(self.path, text + b"\n")
+        except OSError as error:
+            raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(self.path))) from error
+
+    def floor(self, record: RunRecord, name: str) -> Floor | None:
+        """Return the floor of a figure in the configuration of a run; None when nobody measured it."""
+        known = self._known.get(configuration(record).key)
+        return known.figures.get(name) if known is not None else None
+
+    def renamed(self, records: Iterable[tuple[RunRecord, RunRecord]]) -> NoiseFloors:
+        """Return the floors of the first record of each pair as those of the second one, which has other names."""
+        pairs = [(self._known.get(configuration(record).key), other) for record, other in records]
+        known = {configuration(other).key: found for found, other in pairs if found is not None}
+        return NoiseFloors(self.path, known)

@@ -1,0 +1,392 @@
+"""Published results: find them on disk, compare a run with them."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+
+from tui.metrics.figures import Latency, latency_of, shown_percentile
+from tui.model.bounded import read_text
+from tui.model.paths import presets_dir
+from tui.model.plan import Step
+from tui.model.problem import Problem, UsageError, unreadable
+from tui.model.quantities import parse_duration, parse_size, plain_duration, plain_size
+from tui.model.record import RunRecord, Verdict
+from tui.model.step_record import StepRecord
+
+if TYPE_CHECKING:
+    from tui.model.baseline import Baseline, PublishedFigure, Scalar
+
+Weight = Literal["scaled", "param", "profile", "setup", "note"]
+SPAN = re.compile(r"\d+(\.\d+)?(us|ms|s|h|d)|(\d+(us|ms|s|m|h|d)){2,}")
+PLACES = ("directory", "filename", "image", "target", "lun_a", "lun_b", "program", "addresses")
+OUR_RUN = "our run is"
+
+
+class Compared(Struct, frozen=True):
+    """One published figure and ours. Ratios are ours / theirs; two of them when theirs is a range; None: unknown."""
+
+    figure: PublishedFigure
+    ours: float | None
+    ratio_low: float | None = None
+    ratio_high: float | None = None
+
+
+class PublishedDifference(Struct, frozen=True):
+    """Something that is not the same in the two set-ups, and how much it matters for comparing."""
+
+    what: str
+    ours: str
+    theirs: str
+    weight: Weight = "note"
+
+    @property
+    def text(self) -> str:
+        """For people: ``runtime 3s (published 300s)``."""
+        return f"{self.what} {self.ours} (published {self.theirs})" if self.theirs else f"{self.what} {self.ours}"
+
+
+class PublishedComparison(Struct, frozen=True):
+    """One baseline beside the steps of a run that measured the same point; several steps are repetitions."""
+
+    baseline: Baseline
+    steps: tuple[int, ...]
+    figures: tuple[Compared, ...]
+    differs: tuple[PublishedDifference, ...]
+    unknown: tuple[str, ...]
+    verdict: Verdict | None = None  # of our run
+
+    @property
+    def badge(self) -> str:
+        """Say in a few words whether the ratio may be quoted."""
+        return badge_of(self)
+
+
+def tags_of(record: RunRecord) -> set[str]:
+    """Return the tags of all profiles that a run was made from: its own, those it extends, members of a suite."""
+    tags = {tag for step in record.steps for tag in step_tags(record, step)}
+    return tags | {record.profile.tag}
+
+
+def step_tags(record: RunRecord, step: StepRecord) -> list[str]:
+    """Return the tags that a step measures, the nearest first."""
+    extended = record.profile.extends
+    return [step.profile] if step.profile else [record.profile.tag, *extended]
+
+
+def compare(record: RunRecord, baselines: Iterable[Baseline]) -> list[PublishedComparison]:
+    """Return every baseline beside what the run measured at the same point, in the order of the steps."""
+    known = [each for each in baselines if each.host is None]
+    found = []
+    for group in repetitions(record.steps):
+        tags = step_tags(record, group[0])
+        wanted = [each for each in known if is_of(each, tags) and is_at(each, group[0])]
+        found += [comparison(record, group, each) for each in wanted]
+    return found
+
+
+def repetitions(steps: Sequence[StepRecord]) -> list[list[StepRecord]]:
+    """Return the measured steps, together when they repeat the same point; warm-ups count for nothing."""
+    groups: dict[object, list[StepRecord]] = {}
+    for step in steps:
+        if (step.results.aggregate or step.metadata is not None) and not step.warmup:
+            groups.setdefault(step.cell if step.cell is not None else step.index, []).append(step)
+    return list(groups.values())
+
+
+def is_of(baseline: Baseline, tags: Collection[str]) -> bool:
+    """Tell whether a baseline belongs to one of these profiles."""
+    return baseline.profile in tags or any(tag in tags for tag in baseline.variants)
+
+
+def is_at(baseline: Baseline, step: StepRecord | Step) -> bool:
+    """Tell whether a step measured the point of a baseline."""
+    values = {**step.params, **step.point}
+    return all(name in values and same(values[name], value) for name, value in baseline.at.items())
+
+
+def comparison(record: RunRecord, steps: Sequence[StepRecord], baseline: Baseline) -> PublishedComparison:
+    """Return one baseline beside the repetitions of one measurement."""
+    return PublishedComparison(
+        baseline=baseline,
+        steps=tuple(step.index for step in steps),
+        figures=tuple(compared(record, steps, figure) for figure in baseline.figures if figure.metric != "cpu"),
+        differs=tuple(differences(record, steps[0], baseline)),
+        unknown=tuple(unknown_facts(record, steps[0], baseline)),
+        verdict=record.verdict,
+    )
+
+
+# -- figures
+
+
+def compared(record: RunRecord, steps: Sequence[StepRecord], figure: PublishedFigure) -> Compared:
+    """Return a figure beside ours; of repetitions the median."""
+    values = [value for step in steps if (value := our_value(record, step, figure)) is not None]
+    if not values:
+        return Compared(figure, None)
+    ours, theirs = median(values), figure.quantity
+    if theirs.low <= 0:
+        return Compared(figure, ours)
+    return Compared(figure, ours, ours / theirs.high, ours / theirs.low)
+
+
+def our_value(record: RunRecord, step: StepRecord, figure: PublishedFigure) -> float | None:
+    """Return what a step measured of the same kind; None when it did not."""
+    if figure.metric == "ops":
+        return operation_rate(step, figure)
+    result = step.results.aggregate.get(figure.of)
+    if result is None:
+        return None
+    if figure.metric in ("iops", "bandwidth"):
+        return result.iops if figure.metric == "iops" else result.bw_bytes_per_s
+    kind = figure.kind or record.latency_kind
+    latency = result.slat if kind == "slat" else latency_of(result, figure.of, kind)
+    return None if latency is None else statistic_of(latency, figure.statistic)
+
+
+def operation_rate(step: StepRecord, figure: PublishedFigure) -> float | None:
+    """Return max, min, mean or standard deviation of a metadata operation, per second."""
+    found = step.metadata.operations.get(figure.of) if step.metadata is not None else None
+    if found is None:
+        return None
+    known = {"max": found.max, "min": found.min, "mean": found.mean, "stddev": found.stddev}
+    return known.get(figure.statistic)
+
+
+def statistic_of(latency: Latency, name: str) -> float | None:
+    """Return min, max, mean, stddev or a percentile in ns."""
+    known: dict[str, float | None] = {
+        "min": latency.min_ns,
+        "max": latency.max_ns,
+        "mean": latency.mean_ns,
+        "stddev": latency.stddev_ns,
+    }
+    return known[name] if name in known else shown_percentile(latency, float(name.removeprefix("p")))
+
+
+# -- what differs
+
+
+def differences(record: RunRecord, step: StepRecord, baseline: Baseline) -> Iterator[PublishedDifference]:
+    """Yield what is not the same: parameters first, then the profile, hosts, tool, and the states of the runs."""
+    yield from param_differences(record, step, baseline)
+    yield from profile_differences(record, step, baseline)
+    hosts = clients_of(record, step)
+    if baseline.hosts is not None and baseline.hosts != hosts:
+        yield PublishedDifference("clients", str(hosts), str(baseline.hosts), "setup")
+    theirs, ours = baseline.tool.version, tool_versions(record, step)
+    if theirs is not None and ours and any(version != theirs for version in ours):
+        weight: Weight = "setup" if any(major(version) != major(theirs) for version in ours) else "note"
+        assumed = ", assumed by the source" if baseline.tool.assumed else ""
+        yield PublishedDifference(baseline.tool.name, ", ".join(ours), theirs + assumed, weight)
+    if record.state not in ("complete", "imported"):
+        yield PublishedDifference(OUR_RUN, record.state, "", "setup")
+    if record.verdict == "invalid":
+        yield PublishedDifference(OUR_RUN, "invalid", "", "setup")
+
+
+def param_differences(record: RunRecord, step: StepRecord, baseline: Baseline) -> Iterator[PublishedDifference]:
+    """Yield parameters that are not as published, and those that were changed from the profile's defaults."""
+    for name, theirs in baseline.params.items():
+        if name in step.params and not same(step.params[name], theirs):
+            less = is_less(step.params[name], theirs)
+            yield PublishedDifference(
+                name, shown_like(step.params[name], theirs), str(theirs), "scaled" if less else "param"
+            )
+    kinds = kinds_of(profile_data(record))
+    for name, value in record.profile.changed.items():
+        if name not in baseline.params and name not in baseline.at and not is_place(name, value):
+            ours = written(step.params.get(name, value), kinds.get(name, ""))
+            yield PublishedDifference(name, f"{ours}, changed from the profile's default", "", "param")
+
+
+def profile_differences(record: RunRecord, step: StepRecord, baseline: Baseline) -> Iterator[PublishedDifference]:
+    """Yield what the profile itself changes: a variant, an own profile, the deviations that it declares."""
+    tag = step_tags(record, step)[0]
+    if tag not in (baseline.profile, *baseline.variants):
+        yield PublishedDifference("profile", tag, baseline.profile, "profile")
+    elif record.profile.preset is False:
+        yield PublishedDifference("profile", "is your own of this name", "", "profile")
+    if names := deviations_of(profile_data(record)):
+        yield PublishedDifference("the profile departs from the source in", ", ".join(names), "")
+
+
+def profile_data(record: RunRecord) -> dict[str, Any]:
+    """Return the data of the profile's YAML; nothing for a text that is none."""
+    from tui.model.yaml_text import load
+
+    try:
+        return load(record.profile.text or "", "").data
+    except UsageError:
+        return {}
+
+
+def deviations_of(data: dict[str, Any]) -> list[str]:
+    """Return what a profile says it does otherwise than its source, each once."""
+    found = data.get("deviations")
+    entries = found if isinstance(found, list) else []
+    return list(dict.fromkeys(str(each["what"]) for each in entries if isinstance(each, dict) and "what" in each))
+
+
+def kinds_of(data: dict[str, Any]) -> dict[str, str]:
+    """Return what kind of value each parameter of a profile has."""
+    found = data.get("params")
+    entries = found if isinstance(found, dict) else {}
+    return {name: str(each.get("kind", "")) for name, each in entries.items() if isinstance(each, dict)}
+
+
+def unknown_facts(record: RunRecord, step: StepRecord, baseline: Baseline) -> Iterator[str]:
+    """Yield what the source does not say, with ours where that is known."""
+    ours = {f"{baseline.tool.name} version": ", ".join(tool_versions(record, step))}
+    ours["number of clients"] = str(clients_of(record, step))
+    for text in dict.fromkeys(baseline.unknown):
+        yield f"{text} (ours {ours[text]})" if ours.get(text) else text
+
+
+def clients_of(record: RunRecord, step: StepRecord) -> int:
+    """Return how many hosts a step's figures add up."""
+    hosts = next((result.hosts for result in step.results.aggregate.values()), [])
+    return len(hosts or step.tasks or record.hosts)
+
+
+def tool_versions(record: RunRecord, step: StepRecord) -> list[str]:
+    """Return the distinct versions of the tool, bare: ``3.33``."""
+    if step.metadata is not None:
+        return [bare_version(step.metadata.version)] if step.metadata.version else []
+    named = [task.tool_version for task in step.tasks.values() if task.tool_version]
+    return sorted({bare_version(text) for text in named or record.provenance.tool_versions.values()})
+
+
+def bare_version(text: str) -> str:
+    """Return ``3.33`` for ``fio-3.33``."""
+    return text.rpartition("-")[2] if re.fullmatch(r"[a-z]+-[\d.]+", text) else re.sub(r"^[a-z]+[- ]v?(?=\d)", "", text)
+
+
+def major(version: str) -> str:
+    """Return the first number of a version."""
+    return version.partition(".")[0]
+
+
+def is_place(name: str, value: str) -> bool:
+    """Tell whether a parameter says where the storage is: that is always another place."""
+    return name in PLACES or value.startswith("/")
+
+
+# -- values as published and as resolved
+
+
+def number_of(value: Scalar | None) -> float | None:
+    """Return a published value as the record has it: bytes for 4k, seconds for 300s; None for other texts."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        return float(value)
+    try:
+        return parse_duration(value) if SPAN.fullmatch(value) else float(parse_size(value))
+    except ValueError:
+        return None
+
+
+def same(ours: Scalar | None, theirs: Scalar) -> bool:
+    """Tell whether a resolved parameter has a published value; of a path the last part counts."""
+    one, other = number_of(ours), number_of(theirs)
+    if one is not None and other is not None:
+        return one == other
+    return str(ours).rpartition("/")[2].lower() == str(theirs).lower()
+
+
+def written(value: Scalar | None, kind: str) -> str:
+    """Return a resolved parameter as people write it."""
+    if isinstance(value, int | float) and kind in ("size", "duration"):
+        return plain_size(int(value)) if kind == "size" else plain_duration(value)
+    return str(value)
+
+
+def is_less(ours: Scalar | None, theirs: Scalar) -> bool:
+    """Tell whether a resolved parameter is smaller than the published value."""
+    one, other = number_of(ours), number_of(theirs)
+    return one is not None and other is not None and one < other
+
+
+def shown_like(ours: Scalar | None, theirs: Scalar) -> str:
+    """Return a resolved parameter in the way the published one is written."""
+    if isinstance(theirs, str) and isinstance(ours, int | float) and number_of(theirs) is not None:
+        return plain_duration(ours) if SPAN.fullmatch(theirs) else plain_size(int(ours))
+    return str(ours)
+
+
+def badge_of(found: PublishedComparison) -> str:
+    """Return in a few words whether the ratio may be quoted: never that one side is better."""
+    weights: list[Weight] = ["param", "profile", "setup"]
+    invalid = f"{OUR_RUN} invalid and " if found.verdict == "invalid" else ""
+    if any(each.weight == "scaled" for each in found.differs):
+        return f"{invalid}scaled-down (not comparable)"
+    if invalid:
+        return f"{OUR_RUN} invalid (not comparable)"
+    for weight in weights:
+        if names := list(dict.fromkeys(_name(each) for each in found.differs if each.weight == weight)):
+            return f"{' and '.join(names[:2])} (not comparable)"
+    if found.baseline.validity == "error":
+        return "the published run ended with an error (not comparable)"
+    return "set-up not fully known" if found.unknown else "same parameters and clients"
+
+
+def _name(difference: PublishedDifference) -> str:
+    if difference.what == OUR_RUN:
+        return difference.text
+    return f"{difference.what} {'differ' if difference.what.endswith('s') else 'differs'}"
+
+
+SUFFIXES = (".yaml", ".yml")
+
+
+class BaselineFiles(Struct, frozen=True):
+    """Baselines with what is wrong in files that could not be read; such a file hides nothing else."""
+
+    baselines: tuple[Baseline, ...]
+    problems: tuple[Problem, ...]
+
+    def of(self, tags: Collection[str]) -> list[Baseline]:
+        """Return the baselines of these profiles, variants included."""
+        return [each for each in self.baselines if each.profile in tags or any(tag in tags for tag in each.variants)]
+
+
+def find_baselines(user_dir: Path | None, tags: Collection[str] | None = None) -> BaselineFiles:
+    """Return all baselines, shipped ones first; with `tags` only files that name one of these are parsed."""
+    found: list[Baseline] = []
+    problems: list[Problem] = []
+    for path in _files(user_dir):
+        try:
+            text = baseline_text(path)
+            if tags is None or any(tag in text for tag in tags):
+                found += _parsed(text, str(path))
+        except UsageError as error:
+            problems += error.problems
+    return BaselineFiles(tuple(found), tuple(problems))
+
+
+def baseline_text(path: Path, *, pipes: bool = False) -> str:
+    """Return the text of a file; `pipes`: a person named it. Raises UsageError."""
+    try:
+        return read_text(path, encoding="utf-8-sig", pipes=pipes)
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from error
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(text: str, file: str) -> tuple[Baseline, ...]:
+    from tui.model.baseline import load_baselines
+
+    return tuple(load_baselines(text, file))
+
+
+def _files(user_dir: Path | None) -> Iterator[Path]:
+    for folder in filter(None, (presets_dir() / "baselines", user_dir)):
+        yield from sorted(path for path in folder.glob("*") if path.suffix in SUFFIXES)

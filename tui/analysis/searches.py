@@ -1,0 +1,377 @@
+"""Compare searches: capacity with its interval, load curves, throughput over hosts."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import Literal
+
+from msgspec import Struct
+
+from tui.capacity.curves import UncertainPoint, between
+from tui.capacity.interval import Estimate, ratio_of
+from tui.metrics import units
+from tui.metrics.registry import METRICS
+from tui.metrics.repeat import LEAST_RANKED_REPETITIONS
+from tui.model.search_record import ConfidenceInterval, SearchRecord
+from tui.record.search_figures import (
+    MEAN,
+    UNKNOWN,
+    CurvePoint,
+    SearchFigure,
+    Trace,
+    figure_text,
+    found_figures,
+    rate_unit,
+    same_traces,
+)
+from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, VALUE, WARN, Line, Run, labelled
+from tui.text.search import known, limits_text, measured_scales, rate, shares_text
+from tui.text.table import Column, text_table
+
+FITTED = ("knee", "one_host", "contention", "coherence")  # capacity and full load are what is compared first
+RATES = ("knee", "one_host")  # a ratio of the others says nothing: they may be 0
+
+
+class HostsChange(Struct, frozen=True):
+    """B against A with so many hosts; efficiency against linear growth from the fewest of each side."""
+
+    hosts: int
+    a: ConfidenceInterval
+    b: ConfidenceInterval
+    ratio: Estimate
+    efficiency_a: float | None
+    efficiency_b: float | None
+
+
+class FitChange(Struct, frozen=True):
+    """A figure that was fitted to the points of each side; a side that has none is unknown."""
+
+    a: SearchFigure
+    b: SearchFigure
+
+    @property
+    def ratio(self) -> Estimate:
+        """B over A of a rate; of a term of the law nothing, it may be 0."""
+        return ratio_of(estimate(self.a.figure), estimate(self.b.figure)) if self.a.name in RATES else Estimate()
+
+    @property
+    def apart(self) -> bool | None:
+        """Whether the intervals have nothing in common; None: one has no ends."""
+        ends = [end for side in (self.a, self.b) for end in (side.figure.low, side.figure.high)]
+        low, high, other_low, other_high = ends
+        if low is None or high is None or other_low is None or other_high is None:
+            return None
+        return other_low > high or other_high < low
+
+
+def estimate(figure: ConfidenceInterval) -> Estimate:
+    """Return a figure of a record as one to reckon with."""
+    return Estimate(figure.value, figure.low, figure.high)
+
+
+def most_hosts(searches: Sequence[SearchRecord]) -> int | None:
+    """Return the most hosts that all of these measured throughput with; None: there is no such number."""
+    measured = [set(measured_scales(each.scaling)) if each.scaling is not None else set() for each in searches]
+    return max(set.intersection(*measured), default=None) if measured else None
+
+
+def rate_with(search: SearchRecord, hosts: int | None) -> ConfidenceInterval:
+    """Return throughput with so many hosts; unknown where that was not measured."""
+    found = measured_scales(search.scaling) if search.scaling is not None else {}
+    return found[hosts].iops if hosts in found else UNKNOWN
+
+
+def by_hosts(a: SearchRecord, b: SearchRecord) -> list[HostsChange]:
+    """Return throughput with each number of hosts that both measured; nothing of searches for something else."""
+    if a.scaling is None or b.scaling is None:
+        return []
+    ours, theirs = measured_scales(a.scaling), measured_scales(b.scaling)
+    return [
+        HostsChange(
+            hosts, ours[hosts].iops, theirs[hosts].iops,
+            ratio_of(estimate(ours[hosts].iops), estimate(theirs[hosts].iops)),
+            ours[hosts].efficiency, theirs[hosts].efficiency,
+        )
+        for hosts in sorted(ours.keys() & theirs.keys())
+    ]  # fmt: skip
+
+
+def fits(a: SearchRecord, b: SearchRecord) -> list[FitChange]:
+    """Return knee and terms of the law, where either side has them."""
+    ours, theirs = ({each.name: each for each in found_figures(side)} for side in (a, b))
+    made = []
+    for name in FITTED:
+        found = ours.get(name) or theirs.get(name)
+        if found is not None:
+            none = SearchFigure(name, found.unit, UNKNOWN)
+            made.append(FitChange(ours.get(name, none), theirs.get(name, none)))
+    return [each for each in made if (each.a.figure.value, each.b.figure.value) != (None, None)]
+
+
+# -- words
+
+
+def hosts_lines(found: Sequence[HostsChange], width: int) -> list[Line]:
+    """Return throughput with each number of hosts as a table; nothing without one."""
+    return text_table(hosts_columns(), found, width) if found else []
+
+
+def hosts_columns() -> list[Column[HostsChange]]:
+    """Return the columns of throughput with as many hosts."""
+    rate = METRICS["iops"].text
+    return [
+        Column("hosts", lambda row: str(row.hosts), right=True),
+        Column("A IOPS", lambda row: rate(row.a.value), right=True),
+        Column("B IOPS", lambda row: rate(row.b.value), right=True),
+        Column("change", lambda row: signed(row.ratio), right=True, role=VALUE),
+        Column("A of linear", lambda row: units.percent(row.efficiency_a), right=True, drop=1),
+        Column("B of linear", lambda row: units.percent(row.efficiency_b), right=True, drop=1),
+    ]
+
+
+def fit_facts(found: Sequence[FitChange]) -> Iterator[tuple[str, list[Run]]]:
+    """Yield knee and terms of the law of both sides: a name, its runs."""
+    for each in found:
+        told: list[Run] = [(f"{figure_text(each.a)} → {figure_text(each.b)}", TEXT)]
+        if each.ratio.value is not None:
+            told.append((f"  {signed(each.ratio)}", VALUE))
+        if each.apart is not None:
+            told.append((f"  intervals {'do not overlap' if each.apart else 'overlap'}", LABEL))
+        yield each.a.title, told
+
+
+def signed(ratio: Estimate) -> str:
+    """Return a ratio as a change: ``+3.1 % (+1.2 … +5.0 %)``."""
+    if ratio.value is None:
+        return units.UNKNOWN
+    ends = ""
+    if ratio.low is not None and ratio.high is not None:
+        ends = f" ({(ratio.low - 1) * 100:+.1f} … {(ratio.high - 1) * 100:+.1f} %)"
+    return f"{(ratio.value - 1) * 100:+.1f} %{ends}"
+
+
+Word = Literal["better", "worse", "no difference detected", "inconclusive", "not comparable", "not measured",
+               "too few repetitions to say"]  # fmt: skip
+ROLES: dict[Word, str] = {"better": GOOD, "worse": BAD, "no difference detected": TEXT, "inconclusive": WARN,
+                          "not comparable": BAD, "not measured": WARN, "too few repetitions to say": WARN}  # fmt: skip
+LEAST = 0.02  # what is less is not worth a word
+WIDE = 0.05  # an interval that reaches further says that a difference may well be there
+SHARES = (0.25, 0.5, 0.75, 1.0)  # of the load that both curves have
+SAME_SHARES = 0.05  # of the load: jobs never reach quite the same at full load
+
+
+@dataclass(frozen=True, slots=True)
+class SearchChange:
+    """B against A. `ratio`: of the capacities, of full load where no limits were asked for, of rates over most hosts.
+
+    `latency`: of B's curve over A's, in the mean over the rates `low` to `high`; `at`: rate, A's and B's ns there. Of
+    several searches on a side the capacities are repetitions, and `a` and `b` their medians; all else is of the first.
+    """
+
+    figure: str
+    unit: str
+    a: ConfidenceInterval
+    b: ConfidenceInterval
+    ratio: Estimate
+    word: Word
+    why: str = ""
+    percentile: str = ""
+    latency: Estimate = field(default_factory=Estimate)
+    latency_why: str = ""  # why it has no interval
+    low: float | None = None
+    high: float | None = None
+    at: tuple[tuple[float, float, float], ...] = ()
+    values_a: tuple[float, ...] = ()  # of each search
+    values_b: tuple[float, ...] = ()
+    hosts: tuple[HostsChange, ...] = ()  # of searches over numbers of hosts
+    fits: tuple[FitChange, ...] = ()  # knee, terms of the scaling law
+
+    @property
+    def repeated(self) -> bool:
+        """Whether a side is several searches."""
+        return max(len(self.values_a), len(self.values_b)) > 1
+
+
+Told = Callable[[int, str, float | None], tuple[float, float] | None]
+"""How well a percentile (None: the mean) of a step is known: standard error of its logarithm, degrees of freedom."""
+
+
+def compare_searches(
+    a: Sequence[SearchRecord], b: Sequence[SearchRecord], told: tuple[Told | None, Told | None] = (None, None)
+) -> SearchChange:
+    """Return what can be said of the second side against the first; each is one search, or repetitions of one.
+
+    `told` says of the first search of each side how well its points are known.
+    """
+    first, hosts = (a[0], b[0]), most_hosts([*a, *b])
+    figure, ours, theirs = _figures(*first, hosts)
+    why = next((each for other in (*a[1:], *b) if (each := _obstacle(a[0], other))), "")
+    if not why and hosts is None and a[0].scaling is not None and b[0].scaling is not None:
+        why = "no number of hosts that all of them measured"
+    ratio = ratio_of(estimate(ours), estimate(theirs))
+    word: Word = "not comparable" if why else _word(ratio)
+    made = SearchChange(figure, rate_unit(a[0]), ours, theirs, ratio, word, why)
+    made = replace(made, hosts=tuple(by_hosts(*first)), fits=tuple(fits(*first)))
+    made = _with_curves(made, *first, told) if a[0].scaling is None else made
+    if len(a) > 1 or len(b) > 1:
+        sides = [[value for each in side if (value := _figures(each, each, hosts)[1].value)] for side in (a, b)]
+        made = _of_repetitions(made, *sides) if all(sides) else replace(made, word=word if why else "not measured")
+    return made if why else _with_never_met(made, a, b)
+
+
+def _with_never_met(made: SearchChange, a: Sequence[SearchRecord], b: Sequence[SearchRecord]) -> SearchChange:
+    """Return the change where searches found that no load keeps the limits: an answer, and no missing figure."""
+    none = [sum(each.answer is not None and each.answer.state == "never-met" for each in side) for side in (a, b)]
+    if not any(none):
+        return made
+    said = [f"{count} of {len(side)} searches of {name}" for name, count, side in zip("AB", none, (a, b), strict=True)]
+    why = f"no load keeps the limits in {' and '.join(text for text, count in zip(said, none, strict=True) if count)}"
+    word: Word = "inconclusive"
+    if none == [0, len(b)] and made.a.value:
+        word = "worse"
+    elif none == [len(a), 0] and made.b.value:
+        word = "better"
+    elif none == [len(a), len(b)]:
+        word = "not measured"
+    return replace(made, word=word, why="; ".join(filter(None, (made.why, why))))
+
+
+def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) -> SearchChange:
+    """Return the change by what each search of both sides found: Mann and Whitney's test, from four on."""
+    from tui.analysis import stats
+
+    effect = stats.of_repetitions(a, b)
+    ratio, why = Estimate(effect.ratio, effect.low, effect.high), made.why
+    ours, theirs = (ConfidenceInterval(value=median(side), low=None, high=None) for side in (a, b))
+    word: Word = _word(ratio)
+    if effect.p is None:
+        apart = max(a) < min(b) or max(b) < min(a)
+        word, said = "too few repetitions to say", "do not overlap" if apart else "overlap"
+        why = why or f"{len(a)} and {len(b)}, {LEAST_RANKED_REPETITIONS} each are needed; ranges {said}"
+    elif effect.p > stats.ALPHA and word in ("better", "worse"):
+        word = "inconclusive"
+    word = "not comparable" if made.word == "not comparable" else word
+    return replace(made, a=ours, b=theirs, ratio=ratio, word=word, why=why, values_a=tuple(a), values_b=tuple(b))
+
+
+def _figures(a: SearchRecord, b: SearchRecord, hosts: int | None) -> tuple[str, ConfidenceInterval, ConfidenceInterval]:
+    """Return what is held against each other first: the capacity, throughput with so many hosts, or full load."""
+    if a.answer is not None and b.answer is not None:
+        ours, theirs = (each.capacity if each.step is not None else UNKNOWN for each in (a.answer, b.answer))
+        return "capacity", ours, theirs
+    if a.kind == b.kind == "scaling":
+        figure = "throughput" if hosts is None else f"IOPS at {hosts} host{'' if hosts == 1 else 's'}"
+        return figure, rate_with(a, hosts), rate_with(b, hosts)
+    return "full load", a.maximum_iops or UNKNOWN, b.maximum_iops or UNKNOWN
+
+
+def _obstacle(a: SearchRecord, b: SearchRecord) -> str:
+    if a.kind != b.kind:
+        return f"a {a.kind} and a {b.kind}"
+    if limits_text(a.limits) != limits_text(b.limits):
+        return f"other limits: {limits_text(a.limits) or 'none'}; {limits_text(b.limits) or 'none'}"
+    if a.job_shares and b.job_shares and _apart(a.job_shares, b.job_shares) > SAME_SHARES:
+        return f"jobs share the load otherwise: {shares_text(a.job_shares)}; {shares_text(b.job_shares)}"
+    return "another objective" if a.objective != b.objective else ""
+
+
+def _apart(a: Mapping[str, float], b: Mapping[str, float]) -> float:
+    """Return by how much the share of a job differs at most."""
+    return max((abs(a.get(name, 0.0) - b.get(name, 0.0)) for name in {*a, *b}), default=0.0)
+
+
+def _word(ratio: Estimate) -> Word:
+    if ratio.value is None:
+        return "not measured"
+    if ratio.low is None or ratio.high is None:
+        return "inconclusive"
+    if ratio.low > 1 and ratio.value - 1 >= LEAST:
+        return "better"
+    if ratio.high < 1 and 1 - ratio.value >= LEAST:
+        return "worse"
+    return "inconclusive" if max(ratio.high - 1, 1 - ratio.low) > WIDE else "no difference detected"
+
+
+# -- curves
+
+
+def _with_curves(
+    made: SearchChange, a: SearchRecord, b: SearchRecord, told: tuple[Told | None, Told | None]
+) -> SearchChange:
+    pair = same_traces(a, b)
+    if pair is None:
+        return made
+    mine, other = (_known(trace, side) for trace, side in zip(pair, told, strict=True))
+    at = tuple(_at_equal_load(_columns(mine), _columns(other)))
+    found = between(mine, other)
+    made = replace(made, percentile=pair[0].name, at=at)
+    if found is None:
+        return made
+    return replace(made, latency=found.ratio, latency_why=found.remark, low=found.low, high=found.high)
+
+
+def _known(trace: Trace, told: Told | None) -> list[UncertainPoint]:
+    """Return the paced points by ascending rate, each with what its own seconds say of how well it is known."""
+    paced = [each for each in trace.points if each.point.offered_iops is not None and each.latency_ns > 0]
+    return [_point(trace, each, told) for each in sorted(paced, key=lambda each: each.rate)]
+
+
+def _point(trace: Trace, each: CurvePoint, told: Told | None) -> UncertainPoint:
+    percentile = None if trace.percentile == MEAN else float(trace.percentile)
+    found = told(each.point.step, trace.direction, percentile) if told is not None else None
+    return UncertainPoint(each.rate, each.latency_ns, *(found or ()))
+
+
+def _columns(points: Sequence[UncertainPoint]) -> tuple[list[float], list[float]]:
+    return [each.rate for each in points], [each.latency_ns for each in points]
+
+
+def _at_equal_load(
+    a: tuple[list[float], list[float]], b: tuple[list[float], list[float]]
+) -> list[tuple[float, float, float]]:
+    if not a[0] or not b[0]:
+        return []
+    low, high = max(a[0][0], b[0][0]), min(a[0][-1], b[0][-1])
+    if high < low:
+        return []
+    rates = dict.fromkeys(low + (high - low) * share for share in SHARES)
+    return [(each, _between(*a, each), _between(*b, each)) for each in rates]
+
+
+def _between(rates: Sequence[float], values: Sequence[float], wanted: float) -> float:
+    """Return the latency at a rate, on the line between the points beside it."""
+    at = min(max(bisect_left(rates, wanted), 1), len(rates) - 1) if len(rates) > 1 else 0
+    if at == 0 or rates[at] == rates[at - 1]:
+        return values[at]
+    share = (wanted - rates[at - 1]) / (rates[at] - rates[at - 1])
+    return values[at - 1] + share * (values[at] - values[at - 1])
+
+
+# -- words
+
+
+def search_lines(found: SearchChange, width: int) -> list[Line]:
+    """Return the comparison: figures with their intervals, what was fitted, throughput with each number of hosts."""
+    lines = [line for name, runs in search_facts(found) for line in labelled([(f"{name}: ", LABEL)], runs, width)]
+    return [*lines, *([Line(), *hosts_lines(found.hosts, width)] if found.hosts else [])]
+
+
+def search_facts(found: SearchChange) -> Iterator[tuple[str, list[Run]]]:
+    """Yield what is said of two searches: a name, its runs."""
+    runs: list[Run] = [(f"{known(found.a, found.unit)} → {known(found.b, found.unit)}  ", TEXT)]
+    runs += [(f"{signed(found.ratio)} ", BRIGHT), (found.word, ROLES[found.word])]
+    yield found.figure, [*runs, *([(f" ({found.why})", LABEL)] if found.why else [])]
+    if found.repeated:
+        counts = f"{len(found.values_a)} and {len(found.values_b)} searches: medians, Mann-Whitney U"
+        yield "repetitions", [(f"{counts}; all else is of the first of each side", LABEL)]
+    if found.latency.value is not None and found.low is not None and found.high is not None:
+        span = f"over {rate(found.low, found.unit)} to {rate(found.high, found.unit)}"
+        told: list[Run] = [(signed(found.latency), BRIGHT), (f" in the mean {span} (area between the curves)", TEXT)]
+        yield found.percentile, [*told, *([(f"; {found.latency_why}", LABEL)] if found.latency_why else [])]
+    for load, ours, theirs in found.at:
+        text = f"{units.latency(ours)} → {units.latency(theirs)}  {(theirs / ours - 1) * 100:+.1f} %"
+        yield f"  {found.percentile} at {rate(load, found.unit)}", [(text, TEXT)]
+    yield from fit_facts(found.fits)

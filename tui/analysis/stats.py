@@ -1,0 +1,290 @@
+"""How sure a difference between two sets of measurements is. Loads numpy and scipy."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate, pairwise
+from math import comb, exp, log, sqrt
+from operator import mul
+from statistics import NormalDist, fmean, median, pvariance
+from typing import Literal
+
+from tui.metrics.buckets import TOP_BUCKET, index_to_value
+from tui.metrics.repeat import LEAST_RANKED_REPETITIONS
+from tui.metrics.student import t_beyond, t_quantile
+
+Method = Literal["repetitions", "within one run", "one run, order statistics", "one run, noise floor"]
+
+ALPHA = 0.05
+LEAST_SECONDS = 10
+MOST_ORDERS = 20_000  # ways to deal out tied repetitions that are all counted: 8 and 8 have 12,870
+BLOCKS = 5  # a series is cut into so many blocks at least
+LEAST_BLOCK = 2
+UNCORRELATED = 0.1  # autocorrelation below which seconds are taken as independent
+EVERY_LAG = 300  # up to here each lag is looked at, from here on every twentieth part further
+BLOCK_LAGS = 3.0  # a block is as many times the lag at which seconds are no longer correlated
+ACROSS = 1.5  # tuned until pairs of the same differ in 5 % at most: tests/long/bench/same_pairs.py
+HALF_BUCKET = 0.0078  # fio's buckets are this exact
+NORMAL = NormalDist()
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """B / A: the ratio, its 95 % interval, the two-sided p of no difference; `degrees` of freedom where it has some."""
+
+    ratio: float
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    method: Method = "repetitions"
+
+    @property
+    def half_width(self) -> float | None:
+        """The further end of the interval, as a share of the ratio; None without an interval."""
+        if self.low is None or self.high is None:
+            return None
+        return max(self.high / self.ratio - 1, 1 - self.low / self.ratio)
+
+
+@dataclass(frozen=True, slots=True)
+class LogSpread:
+    """How well the logarithm of one figure is known: its standard error, by so many degrees of freedom."""
+
+    error: float
+    degrees: float
+
+
+# -- repetitions: the run is what is repeated
+
+
+def of_repetitions(a: Sequence[float], b: Sequence[float]) -> Effect:
+    """Return the effect of repetitions, all of them above 0: Hodges and Lehmann's shift of their logarithms.
+
+    p is Mann and Whitney's; the interval holds the ratios that this test does not reject. Below LEAST_REPETITIONS on
+    either side there is no p and no interval.
+    """
+    ratios = sorted(each / other for each in b for other in a)
+    ratio = median(ratios)
+    if min(len(a), len(b)) < LEAST_RANKED_REPETITIONS:
+        return Effect(ratio)
+    low, high = _not_rejected(a, b, sorted(set(ratios)))
+    return Effect(ratio, low, high, mann_whitney(a, b))
+
+
+def _not_rejected(a: Sequence[float], b: Sequence[float], ratios: Sequence[float]) -> tuple[float, float]:
+    """Return the lowest and the highest ratio that the test does not reject."""
+    between = [sqrt(low * high) for low, high in pairwise(ratios)]
+    inside = [at for at, ratio in enumerate(between) if mann_whitney([ratio * each for each in a], b) > ALPHA]
+    return (ratios[inside[0]], ratios[inside[-1] + 1]) if inside else (ratios[0], ratios[-1])
+
+
+def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
+    """Return the two-sided p: exact, where values are tied too, as they are in buckets of latency.
+
+    Of tied values p is that of the permutations of their mean ranks; of too many of them the normal one, corrected for
+    ties and for being whole (Mann and Whitney 1947).
+    """
+    ranks, ties = _double_ranks([*a, *b])
+    seen = sum(ranks[: len(a)])
+    if len(ties) == len(ranks):
+        return _two_sided(_ways(len(a), len(b)), (seen - len(a) * (len(a) + 1)) // 2)
+    if comb(len(ranks), len(a)) > MOST_ORDERS:
+        return _normal_p(seen / 2, len(a), len(b), ties)
+    return _two_sided(_tied_ways(tuple(sorted(ranks)), len(a)), seen)
+
+
+def _double_ranks(values: Sequence[float]) -> tuple[list[int], list[int]]:
+    """Return twice the mean rank of each value, which is whole, and how many there are of each."""
+    counts = Counter(values)
+    ends = dict(zip(sorted(counts), accumulate(counts[each] for each in sorted(counts)), strict=True))
+    return [2 * ends[each] - counts[each] + 1 for each in values], list(counts.values())
+
+
+def _two_sided(ways: Sequence[int], seen: int) -> float:
+    """Return twice the smaller tail at `seen`, both with it, from the ways to come to each sum."""
+    tail = min(sum(ways[: seen + 1]), sum(ways[seen:]))
+    return float(min(Fraction(1), Fraction(2 * tail, sum(ways))))
+
+
+@lru_cache(maxsize=64)
+def _ways(a: int, b: int) -> tuple[int, ...]:
+    """Return in how many ways U comes to 0, 1, ... a b without ties: the Gaussian binomial coefficients."""
+    ways = [1] + [0] * (a * b)
+    for each in range(1, a + 1):
+        for at in range(a * b, b + each - 1, -1):
+            ways[at] -= ways[at - b - each]
+        for at in range(each, a * b + 1):
+            ways[at] += ways[at - each]
+    return tuple(ways)
+
+
+@lru_cache(maxsize=256)
+def _tied_ways(ranks: tuple[int, ...], chosen: int) -> tuple[int, ...]:
+    """Return in how many ways so many of the ranks come to each sum."""
+    ways = [[0] * (sum(ranks) + 1) for _ in range(chosen + 1)]
+    ways[0][0] = 1
+    for rank in ranks:
+        for count in range(chosen, 0, -1):
+            fewer, now = ways[count - 1], ways[count]
+            for total in range(rank, len(now)):
+                now[total] += fewer[total - rank]
+    return tuple(ways[chosen])
+
+
+def _normal_p(rank_sum: float, a: int, b: int, ties: Sequence[int]) -> float:
+    both = a + b
+    variance = a * b / 12 * (both + 1 - sum(each**3 - each for each in ties) / (both * (both - 1)))
+    if variance <= 0:
+        return 1.0
+    apart = abs(rank_sum - a * (both + 1) / 2) - 0.5
+    return min(1.0, 2 * NORMAL.cdf(-apart / sqrt(variance)))
+
+
+# -- one run: its seconds are resampled in blocks
+
+
+def block_length(values: Sequence[float]) -> tuple[int, int]:
+    """Return for how many seconds blocks hold together, and from which lag on seconds are no longer correlated."""
+    mean, n = fmean(values), len(values)
+    centred = [each - mean for each in values]
+    power = sum(map(mul, centred, centred))
+    lag = 1
+    if power > 0:
+        alike = ((lag, sum(map(mul, centred, centred[lag:])) / power) for lag in _lags(n // 2))
+        lag = next((lag for lag, share in alike if share < UNCORRELATED), n // 2)
+    return max(LEAST_BLOCK, min(round(lag * BLOCK_LAGS), n // BLOCKS)), lag
+
+
+def _lags(end: int) -> Iterator[int]:
+    lag = 1
+    while lag < end:
+        yield lag
+        lag += 1 if lag < EVERY_LAG else lag // 20
+
+
+def within_run(top: Sequence[float], bottom: Sequence[float] | None = None) -> LogSpread | None:
+    """Return how well a mean over the seconds of one run is known; None of fewer than LEAST_SECONDS.
+
+    The mean is sum(`top`) / sum(`bottom`), such as of latency x I/Os and I/Os; without `bottom` that of `top`. By
+    moving blocks (Kuensch 1989): each second stays with its neighbours, so that slow changes count as what they are.
+    Nothing is drawn: the variance over all blocks is what resamples of them come to.
+    """
+    n = len(top)
+    lower = [1.0] * n if bottom is None else bottom
+    if n < LEAST_SECONDS or sum(top) <= 0 or sum(lower) <= 0:
+        return None
+    usual, middle = sum(top) / sum(lower), fmean(lower)
+    length, lag = block_length([up / (down if down > 0 else middle) for up, down in zip(top, lower, strict=True)])
+    blocks = n / length
+    tops, bottoms = (_block_sums(part, length) for part in (top, lower))
+    ratio, size = sum(tops) / sum(bottoms), fmean(bottoms)
+    apart = pvariance([up - ratio * down for up, down in zip(tops, bottoms, strict=True)])
+    across = 1 + ACROSS * lag / length  # what is alike across the ends of blocks is lost by cutting there
+    error = sqrt(apart / round(blocks)) / size / usual * sqrt(across * blocks / (blocks - 1))
+    return LogSpread(error, blocks - 1)
+
+
+def _block_sums(values: Sequence[float], length: int) -> list[float]:
+    """Return the sum of each block of so many neighbours, wherever it begins."""
+    sums = [0.0, *accumulate(values)]
+    return [end - begin for begin, end in zip(sums, sums[length:], strict=False)]
+
+
+def of_spreads(a: float, b: float, spread_a: LogSpread, spread_b: LogSpread, method: Method) -> Effect:
+    """Return the effect of two figures above 0 whose spreads are known: Welch's interval of the logarithms."""
+    variances = spread_a.error**2, spread_b.error**2
+    error = sqrt(sum(variances))
+    if error == 0:
+        return Effect(b / a, b / a, b / a, 1.0 if a == b else 0.0, method)
+    parts = (variances[0] ** 2 / spread_a.degrees, variances[1] ** 2 / spread_b.degrees)
+    degrees = sum(variances) ** 2 / sum(parts)
+    reach = t_quantile(degrees, 1 - ALPHA / 2) * error
+    shift = log(b / a)
+    p = 2 * t_beyond(degrees, abs(shift) / error)
+    return Effect(b / a, exp(shift - reach), exp(shift + reach), p, method)
+
+
+def with_noise(effect: Effect, deviation: float, runs: int) -> Effect:
+    """Return the effect of single runs as known between runs, from the deviation of `runs` runs of the same.
+
+    `deviation` is that of one run, as a share. The interval is Student's of a difference of two single runs on
+    logarithms, or the one within the runs where that reaches further: these runs may be noisier than those were.
+    """
+    error, degrees = sqrt(2) * deviation, runs - 1
+    shift = log(effect.ratio)
+    reach = t_quantile(degrees, 1 - ALPHA / 2) * error
+    p = 2 * t_beyond(degrees, abs(shift) / error) if error else float(shift == 0)
+    low, high = exp(shift - reach), exp(shift + reach)
+    if effect.low is not None and effect.high is not None and effect.p is not None:
+        low, high, p = min(low, effect.low), max(high, effect.high), max(p, effect.p)
+    return Effect(effect.ratio, low, high, p, "one run, noise floor")
+
+
+# -- percentiles of one run: ranks in its histogram
+
+
+def percentile_interval(
+    idx: Sequence[int],
+    n: Sequence[int],
+    percentile: float,
+    beyond: LogSpread | None = None,
+    at_most: float | None = None,
+) -> tuple[float, float] | None:
+    """Return the 95 % interval of a percentile in ns by order statistics, free of any distribution; None: no samples.
+
+    `beyond` is how well the share of I/Os beyond it is known when neighbours in time are alike: a stall of one second
+    is one event, and not as many as there were I/Os in it.
+    """
+    counts = list(accumulate(n))
+    if not counts or counts[-1] <= 0:
+        return None
+    total, share = counts[-1], percentile / 100
+    drawn = total * share * (1 - share)
+    alike = (total * (1 - share) * beyond.error) ** 2 if beyond is not None else 0.0
+    quantile = NORMAL.inv_cdf(1 - ALPHA / 2) if beyond is None else t_quantile(beyond.degrees, 1 - ALPHA / 2)
+    reach = quantile * sqrt(max(drawn, alike))
+    low, high = (_at_rank(idx, counts, total * share + side * reach) for side in (-1, 1))
+    top = high * (1 + HALF_BUCKET)
+    return low * (1 - HALF_BUCKET), min(top, at_most) if at_most and total * share + reach < total else top
+
+
+def shares_beyond(limit: float, means: Sequence[float], p99s: Sequence[float]) -> list[float]:
+    """Return which share of each second's I/Os is above `limit`, a second being lognormal by its mean and its p99."""
+    return [_share_beyond(log(limit), mean, p99) for mean, p99 in zip(means, p99s, strict=True)]
+
+
+def _share_beyond(limit: float, mean: float, p99: float) -> float:
+    ninety_nine = NORMAL.inv_cdf(0.99)
+    ratio = log(max(p99 / mean, 1.0001))
+    sigma = ninety_nine - sqrt(max(ninety_nine**2 - 2 * ratio, 0.0))
+    return NORMAL.cdf((log(mean) - limit - sigma**2 / 2) / sigma)
+
+
+def _at_rank(idx: Sequence[int], counts: Sequence[int], rank: float) -> float:
+    place = bisect_left(counts, min(max(rank, 1.0), counts[-1]))
+    return float(index_to_value(min(idx[min(place, len(idx) - 1)], TOP_BUCKET)))
+
+
+def of_interval(interval: tuple[float, float], degrees: float) -> LogSpread:
+    """Return the spread that a 95 % interval stands for."""
+    reach = 2 * NORMAL.inv_cdf(1 - ALPHA / 2)
+    return LogSpread(log(interval[1] / interval[0]) / reach, degrees)
+
+
+# -- several at once
+
+
+def holm(values: Sequence[float | None]) -> list[float | None]:
+    """Return p values corrected for being several (Holm 1979); those that are None stay so and do not count."""
+    known = sorted((value, at) for at, value in enumerate(values) if value is not None)
+    found: list[float | None] = [None] * len(values)
+    highest = 0.0
+    for place, (value, at) in enumerate(known):
+        highest = max(highest, min(1.0, value * (len(known) - place)))
+        found[at] = highest
+    return found

@@ -1,0 +1,206 @@
+"""The history of a profile on a target, point by point: where the figure changed and stayed changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from math import log, sqrt
+from random import Random
+from statistics import median
+
+import msgspec
+
+from tui.analysis.compare import THRESHOLD
+from tui.analysis.setup import UNKNOWN, PointMeasurement, PointSetup
+from tui.analysis.stats import ALPHA
+from tui.library.summary import RunSummary
+
+LEAST = 4  # runs before a change and after it
+SHUFFLES = 999
+SEED = 20261122  # the same runs always give the same answer
+WHOLE = ("complete", "imported")
+Look = Callable[[RunSummary], Sequence[PointMeasurement]]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePoint:
+    """From run number `at` on the headline is another one: B / A of the medians of the spans around it."""
+
+    at: int
+    ratio: float
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """Runs that are another history, `newest` the last of them, and what is not as in the one that is shown."""
+
+    runs: int
+    newest: RunSummary
+    differs: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Runs of one profile on one target that were measured alike, oldest first, and where they changed.
+
+    `left_out` are not whole or invalid. Of a sweep or a suite it is the history of one `point`: the headlines of its
+    runs are of that point. `others` were measured otherwise: with other parameters, hosts, or another tool.
+    """
+
+    profile: str
+    target: str
+    unit: str
+    runs: tuple[RunSummary, ...]
+    changes: tuple[ChangePoint, ...]
+    left_out: int
+    point: str = ""
+    setup: PointSetup = UNKNOWN
+    others: tuple[Other, ...] = ()
+
+    @property
+    def values(self) -> list[float]:
+        """The headlines."""
+        return [run.headline_value or 0.0 for run in self.runs]
+
+    @property
+    def name(self) -> str:
+        """The profile, or the point of it."""
+        return self.point or self.profile
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """Where the runs between two changes begin and end."""
+        return list(pairwise([0, *(each.at for each in self.changes), len(self.runs)]))
+
+
+Alike = tuple[PointSetup, str]  # how it was measured, and the unit of its headline
+Place = tuple[str, str]  # target and point
+
+
+def trends_of(
+    runs: Iterable[RunSummary],
+    profile: str,
+    target: str | None = None,
+    look: Look | None = None,
+    like: Mapping[str, PointSetup] | None = None,
+    *,
+    every: bool = False,
+) -> list[Trend]:
+    """Return the trends of a profile, one a target and point, the one with the most runs first.
+
+    `look` tells how the points of a run were measured; without it all were measured alike. Runs that were measured
+    otherwise are no part of a history: it is that of the newest run, or of `like`, a setup by point, or `every` one.
+    """
+    places: dict[Place, dict[Alike, list[RunSummary]]] = {}
+    left_out: Counter[tuple[Place, PointSetup]] = Counter()
+    for run in sorted(runs, key=_when):
+        if run.profile == profile and target in (None, run.target):
+            for point, setup, each in _by_point(run, look):
+                if each.state in WHOLE and each.verdict != "invalid" and (each.headline_value or 0) > 0:
+                    series = places.setdefault((each.target, point), {})
+                    series.setdefault((setup, each.headline_unit), []).append(each)
+                else:
+                    left_out[(each.target, point), setup] += 1
+    shown = [(place, alike) for place, series in places.items() for alike in _shown(place, series, like, every=every)]
+    tests = Counter(target for (target, _), _ in shown)
+    found = []
+    for place, alike in shown:
+        fit, (setup, unit) = places[place][alike], alike
+        changes = change_points([run.headline_value or 0.0 for run in fit], tests[place[0]])
+        others = () if every else tuple(_others(places[place], alike))
+        found.append(Trend(profile, place[0], unit, tuple(fit), tuple(changes), left_out[place, setup], place[1],
+                           setup, others))  # fmt: skip
+    return sorted(found, key=lambda each: -len(each.runs))
+
+
+def _when(run: RunSummary) -> tuple[str, str]:
+    return run.utc or run.run_id, run.run_id
+
+
+def _newest_first(series: Mapping[Alike, Sequence[RunSummary]]) -> list[Alike]:
+    return sorted(series, key=lambda alike: _when(series[alike][-1]), reverse=True)
+
+
+def _shown(
+    place: Place, series: Mapping[Alike, Sequence[RunSummary]], like: Mapping[str, PointSetup] | None, *, every: bool
+) -> list[Alike]:
+    found = _newest_first(series)
+    if like is not None:
+        found = [alike for alike in found if alike[0] == like.get(place[1])]
+    return found if every else found[:1]
+
+
+def _others(series: Mapping[Alike, Sequence[RunSummary]], shown: Alike) -> Iterator[Other]:
+    for setup, unit in _newest_first(series):
+        if (setup, unit) != shown:
+            runs = series[setup, unit]
+            differs = setup.differs(shown[0]) or f"headline in {unit or 'no unit'}, here in {shown[1] or 'no unit'}"
+            yield Other(len(runs), runs[-1], differs)
+
+
+def _by_point(run: RunSummary, look: Look | None) -> Iterator[tuple[str, PointSetup, RunSummary]]:
+    for each in look(run) if look is not None else [PointMeasurement()]:
+        head = each.headline
+        about = {} if head is None else {
+            "headline": head.text, "headline_value": head.value, "headline_unit": head.unit
+        }  # fmt: skip
+        yield each.point, each.setup, msgspec.structs.replace(run, **about)
+
+
+def change_points(values: Sequence[float], tests: int = 1) -> list[ChangePoint]:
+    """Return where a history changed, first to last: binary segmentation (Vostrikova 1981), each split held against
+    the largest one that shuffled histories have; of those that are left, what is less than the threshold is none.
+
+    Of several histories looked at together, `tests`, each has its share of the error (Bonferroni).
+    """
+    places = sorted(_splits([log(each) for each in values], 0, Random(SEED), ALPHA / tests))
+    edges = [0, *(at for at, _ in places), len(values)]
+    found = []
+    for number, (at, p) in enumerate(places):
+        ratio = median(values[at : edges[number + 2]]) / median(values[edges[number] : at])
+        if abs(ratio - 1) >= THRESHOLD:
+            found.append(ChangePoint(at, ratio, p))
+    return found
+
+
+def _splits(logs: Sequence[float], begin: int, random: Random, alpha: float) -> Iterator[tuple[int, float]]:
+    if len(logs) < 2 * LEAST:
+        return
+    strengths = _strengths(logs)
+    best = max(range(len(strengths)), key=strengths.__getitem__)
+    p = _p_of_shuffles(logs, strengths[best] - 1e-12, random, alpha)
+    if p > alpha:
+        return
+    at = best + LEAST
+    yield begin + at, p
+    yield from _splits(logs[:at], begin, random, alpha)
+    yield from _splits(logs[at:], begin + at, random, alpha)
+
+
+def _p_of_shuffles(logs: Sequence[float], strength: float, random: Random, alpha: float) -> float:
+    """Return how often shuffled histories split as much; none are shuffled once it is more than alpha for certain."""
+    times = max(SHUFFLES, round(2 / alpha))
+    shuffled, as_much = list(logs), 1
+    for _ in range(times):
+        random.shuffle(shuffled)
+        as_much += max(_strengths(shuffled)) >= strength
+        if as_much > alpha * (times + 1):
+            return 1.0
+    return as_much / (times + 1)
+
+
+def _strengths(logs: Sequence[float]) -> list[float]:
+    """Return how far apart the means before and after each place are, weighted by how many runs they are of."""
+    n, sums = len(logs), list(accumulate(logs))
+    return [
+        abs((sums[-1] - sums[at - 1]) / (n - at) - sums[at - 1] / at) * sqrt(at * (n - at) / n)
+        for at in range(LEAST, n - LEAST + 1)
+    ]
+
+
+def others_of(found: Sequence[Trend]) -> list[Other]:
+    """Return the runs that these histories leave out because they were measured otherwise, each once."""
+    return list({(each.newest.run_id, each.differs): each for trend in found for each in trend.others}.values())

@@ -1,0 +1,221 @@
+"""Dialogs that take a line of text: a note, the name of a new profile, a password."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Button, Input, Label, Static
+
+from tui.app.dialogs.confirm import Dialog
+from tui.app.widgets.field import SecretInput, TextInput
+
+if TYPE_CHECKING:
+    from tui.engine.questions import Questions
+    from tui.remote.vault import Asker, Question
+
+
+class LineDialog(Dialog[str | None]):
+    """One line of text, and below it what is wanted there. Returns it, or None after Escape; Enter `does` it."""
+
+    BINDINGS: ClassVar = [Binding("escape", "dismiss", "cancel", show=False)]
+    DEFAULT_CSS = "LineDialog .line-about { color: $dim; height: auto; margin-bottom: 1; padding: 0 1; }"
+
+    def __init__(self, title: str, about: str, value: str = "", does: str = "keep") -> None:
+        super().__init__()
+        self.question = title
+        self.about = about
+        self.value = value
+        self.does = does
+
+    def compose(self) -> ComposeResult:
+        """A field in a dialog."""
+        with Vertical(classes="dialog") as dialog:
+            dialog.border_title = Content(self.question)
+            dialog.border_subtitle = f"Enter {self.does}   Esc cancel"
+            yield TextInput(self.value)
+            yield Static(self.about, classes="line-about", markup=False)
+
+    def on_mount(self) -> None:
+        """Type at once."""
+        self.query_one(TextInput).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take the text."""
+        self.dismiss(event.value.strip())
+
+
+class NoteDialog(LineDialog):
+    """A remark on a run. Returns it, or None after Escape."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"Note on {run_id}", "a remark; notes stay in the order in which they were made")
+
+
+TAG = re.compile(r"[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9._-]*")
+ABOUT = (
+    "Extend: a few lines that change values, the rest stays as it is there, also when that changes. "
+    "Copy: all of it, to change as you like."
+)
+
+
+class NewProfile(Dialog[tuple[str, str] | None]):
+    """Returns ("extend" or "copy", the new name), or None after Escape."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "cancel", show=False),
+        Binding("up", "app.focus_previous", show=False),
+        Binding("down", "app.focus_next", show=False),
+    ]
+    DEFAULT_CSS = """
+    NewProfile {
+        & TextInput { margin-bottom: 0; }
+        & #new-problem { height: 1; color: $bad; margin-bottom: 1; }
+    }
+    """
+
+    def __init__(self, origin: str, taken: frozenset[str]) -> None:
+        super().__init__()
+        self.origin = origin
+        self.taken = taken
+
+    def compose(self) -> ComposeResult:
+        """What it means, a name, two ways."""
+        with Vertical(classes="dialog") as dialog:
+            dialog.border_title = f"A profile of your own from {self.origin}"
+            dialog.border_subtitle = "Enter extend   Tab copy   Esc cancel"
+            yield Static(ABOUT, markup=False, classes="dialog-body")
+            yield TextInput(self.free_name(), placeholder="family/name")
+            yield Static(id="new-problem", markup=False)
+            with Horizontal(classes="dialog-buttons"):
+                yield Button("Extend", id="extend", compact=True)
+                yield Button("Copy", id="copy", compact=True)
+
+    def on_mount(self) -> None:
+        """Type at once."""
+        field = self.query_one(TextInput)
+        field.focus()
+        field.cursor_position = len(field.value)
+
+    def free_name(self) -> str:
+        """Return a name that is not taken."""
+        name = f"my/{self.origin.partition('/')[2]}"
+        numbers = (f"{name}-{number}" for number in range(2, len(self.taken) + 3))
+        return name if name not in self.taken else next(each for each in numbers if each not in self.taken)
+
+    def problem(self, name: str) -> str | None:
+        """Return what is wrong with a name."""
+        if name in self.taken:
+            return f"{name} is there already"
+        return None if TAG.fullmatch(name) else "family/name in small letters, such as my/read"
+
+    @on(Input.Changed)
+    def typed(self, event: Input.Changed) -> None:
+        """Say at once what is wrong."""
+        self.query_one("#new-problem", Static).update(self.problem(event.value.strip()) or "")
+
+    @on(Input.Submitted)
+    def submitted(self) -> None:
+        """Enter extends."""
+        self.take("extend")
+
+    @on(Button.Pressed)
+    def pressed(self, event: Button.Pressed) -> None:
+        """Take the way of the button."""
+        self.take(event.button.id or "extend")
+
+    def take(self, way: str) -> None:
+        """End with the name when it is right."""
+        name = self.query_one(TextInput).value.strip()
+        if self.problem(name) is None:
+            self.dismiss((way, name))
+        else:
+            self.query_one(TextInput).focus()
+
+
+class SecretPrompt(Dialog[None]):
+    """The prompts of one question. `answers` is done once Enter, Escape, or another screen has ended it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", "cancel", show=False)]
+    DEFAULT_CSS = """
+    SecretPrompt {
+        & .secret-label { height: 1; color: $dim; }
+        & TextInput { margin-bottom: 1; }
+        & .dialog-body { margin-bottom: 0; }
+    }
+    """
+
+    def __init__(self, question: Question) -> None:
+        super().__init__()
+        self.question = question
+        self.answers: asyncio.Future[list[str] | None] = asyncio.get_running_loop().create_future()
+
+    def compose(self) -> ComposeResult:
+        """What it is for, what the host says, the fields."""
+        with Vertical(classes="dialog") as dialog:
+            dialog.border_title = "Log in"
+            note = f"\n{self.question.note}" if self.question.note else ""
+            with VerticalScroll(classes="dialog-body", can_focus=False):
+                yield Static(f"{self.question.subject}{note}\n", markup=False)
+                for prompt, visible in self.question.prompts:
+                    yield Label(prompt, markup=False, classes="secret-label")
+                    yield SecretInput(password=not visible)
+            with Horizontal(classes="dialog-buttons"):
+                yield Button("Cancel (Esc)", id="cancel", compact=True)
+                yield Button("Log in (Enter)", id="done", compact=True)
+
+    def on_mount(self) -> None:
+        """Ready to type."""
+        self.set_focus(self.query(TextInput).first())
+
+    def on_unmount(self) -> None:
+        """Whatever took this dialog away: nobody waits for it for ever."""
+        self._finish(None)
+
+    @on(Input.Submitted)
+    def next_field(self, event: Input.Submitted) -> None:
+        """Go to the next field; after the last one all is typed."""
+        fields = list(self.query(TextInput))
+        if event.input is fields[-1]:
+            self.done()
+        else:
+            self.focus_next()
+
+    @on(Button.Pressed, "#done")
+    def done(self) -> None:
+        """Hand over what was typed."""
+        self._finish([field.value for field in self.query(TextInput)])
+        self.dismiss()
+
+    @on(Button.Pressed, "#cancel")
+    def action_give_up(self) -> None:
+        """Nothing is handed over."""
+        self._finish(None)
+        self.dismiss()
+
+    def _finish(self, answers: list[str] | None) -> None:
+        if not self.answers.done():
+            self.answers.set_result(answers)
+
+
+async def ask(app: App[Any], question: Question) -> Sequence[str] | None:
+    """Ask on top of whatever is shown; None when it was cancelled."""
+    prompt = SecretPrompt(question)
+    await app.push_screen(prompt)
+    return await prompt.answers
+
+
+async def answer_all(person: Asker, questions: Questions) -> None:
+    """Answer what an engine asks until its hosts are logged in."""
+    try:
+        while (question := await asyncio.to_thread(questions.next)) is not None:
+            questions.answer(await person(question))
+    finally:
+        questions.close()

@@ -1,0 +1,385 @@
+"""The base of every screen: top bar, footer, notices; and of lists with a filter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.content import Content
+from textual.geometry import Size
+from textual.screen import Screen
+from textual.scrollbar import ScrollBarRender
+from textual.style import Style
+from textual.widget import Widget
+from textual.widgets import Input
+
+from tui.app.frame.shell import AppShell
+from tui.app.terminal import actions
+from tui.app.terminal.actions import BY_NAME, IN_BAR, ScreenEntry
+from tui.app.terminal.driver import TightCompositor
+from tui.app.widgets.field import TextInput
+from tui.app.widgets.lines import ASCII, TextPane
+from tui.app.widgets.picklist import PickList
+from tui.model.problem import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+SUPERSCRIPTS = str.maketrans("123456", "¹²³⁴⁵⁶")
+ROOMY = 108  # columns from which the steps are spelled with arrows
+KEYS_AT_80, KEYS_WHEN_ROOMY, KEYS_WHEN_BROAD = 7, 10, 14
+BROAD = 160  # columns from which the footer has more keys
+
+
+KEYS = {name: key for key, name in actions.KEY_NAMES.items()} | {"←": "left", "→": "right"}
+
+
+def key_of(name: str) -> str:
+    """Return Textual's name of a key that people read as `name`; empty when it is none, or several."""
+    if name in KEYS or (len(name) == 1 and name.isalnum()):
+        return KEYS.get(name, name)
+    return name.lower() if re.fullmatch(r"F\d+|(Ctrl|Shift)\+\w+", name) else ""
+
+
+def click(action: str) -> Style:
+    """Return the style that makes text run a Textual action when it is clicked."""
+    return Style.from_meta({"@click": action})
+
+
+class PlainScrollBar(ScrollBarRender):
+    """A scroll bar of whole cells: no glyphs that a font, or ASCII, may lack."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
+    HORIZONTAL_BARS: ClassVar[list[str]] = [" "] * 8
+
+
+class Bar(Widget):
+    """One line of the chrome."""
+
+    DEFAULT_CSS = "Bar { height: 1; width: 1fr; padding: 0 1; }"
+
+    def __init__(self, scope: str) -> None:
+        super().__init__()
+        self.scope = scope
+        self.auto_links = False  # clickable, without the look of a link
+
+    @property
+    def shell(self) -> AppShell:
+        """The app, with its own type."""
+        return cast("AppShell", self.app)
+
+
+class TopBar(Bar):
+    """Product name, the steps with the current one accented, and what is chosen at the right."""
+
+    DEFAULT_CSS = "TopBar { dock: top; background: $surface; color: $dim; }"
+
+    def render(self) -> Content:
+        """Fit the steps, then as much of the choice as there is room for."""
+        width = self.size.width
+        left = self.steps(width)
+        right = self.shell.choice_text(max(width - left.cell_length - 2, 0))  # two blanks part it from the steps
+        gap = max(width - left.cell_length - Content(right).cell_length, 1)
+        return Content.assemble(left, " " * gap, (right, "$foreground")).truncate(width, ellipsis=True)
+
+    def steps(self, width: int) -> Content:
+        """Return the product name and the numbered steps."""
+        roomy = width >= ROOMY
+        link = f" {self.shell.symbols.arrow} " if roomy else " "
+        flow = Content(link).join([self.step(entry, roomy) for entry in IN_BAR if not entry.aside])
+        space = "   " if roomy else " "
+        aside = Content(" ").join([self.step(entry, roomy) for entry in IN_BAR if entry.aside])
+        return Content.assemble(("benchtui", "bold $bright"), space, flow, space, aside)
+
+    def step(self, entry: ScreenEntry, roomy: bool) -> Content:
+        """Return one step: bright and accented when it is this one, faint when there is nothing to show yet."""
+        superscript = self.shell.symbols.superscript
+        number = f"{entry.key} " if roomy else entry.key.translate(SUPERSCRIPTS) if superscript else entry.key
+        here = entry.name == self.scope
+        style = "bold $accent" if here else "$foreground" if self.shell.can_go(entry.name) else "$dim"
+        number_style = "bold $accent" if here else "$dim"
+        return Content.assemble((number, number_style), (entry.title, style)).stylize(click(f"app.go('{entry.name}')"))
+
+
+class KeyBar(Bar):
+    """The keys that matter here: as many as fit, `?` and `q` always."""
+
+    DEFAULT_CSS = "KeyBar { dock: bottom; background: $surface; color: $dim; }"
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(scope)
+        self.hint: tuple[tuple[str, str], ...] = ()
+        self.without: frozenset[str] = frozenset()
+
+    def leave_out(self, *ids: str) -> None:
+        """Give the room of these actions to others: they have no use now."""
+        if self.without != frozenset(ids):
+            self.without = frozenset(ids)
+            self.refresh()
+
+    def show_hint(self, *pairs: tuple[str, str]) -> None:
+        """Show these (key, label) pairs instead of the registry's, while a field has the focus; none to end it."""
+        if self.hint != pairs:
+            self.hint = pairs
+            self.refresh()
+
+    def render(self) -> Content:
+        """Keys in the accent colour, labels beside them."""
+        if self.hint:
+            table = ASCII if self.shell.symbols.name == "ascii" else {}
+            return Content("  ").join([hint_content(key, label, table) for key, label in self.hint])
+        chosen = fitting(footer_actions(self.scope, self.without, self.size.width), self.size.width)
+        return Content("  ").join(
+            [key_content(actions.key_name(a.keys[0]), a.label).stylize(click(a.target)) for a in chosen]
+        )
+
+
+def footer_actions(scope: str, without: Collection[str] = (), width: int = 80) -> list[actions.Action]:
+    """Return a screen's footer actions but for those `without`: no more than somebody reads at a glance."""
+    most = KEYS_AT_80 if width < ROOMY else KEYS_WHEN_ROOMY if width < BROAD else KEYS_WHEN_BROAD
+    found = [action for action in actions.footer_of(scope) if action.id not in without]
+    always = [action for action in found if action.scope == "app"]
+    return [action for action in found if action.scope != "app"][: most - len(always)] + always
+
+
+def fitting(wanted: list[actions.Action], width: int) -> list[actions.Action]:
+    """Drop the least important of a screen's own actions until the line fits in `width` columns."""
+    while wanted and footer_width(wanted) > width:
+        own = [action for action in wanted if action.scope != "app"] or wanted
+        wanted = [action for action in wanted if action is not own[-1]]
+    return wanted
+
+
+def footer_width(shown: list[actions.Action]) -> int:
+    """Return the columns that these actions take in the footer."""
+    return sum(len(actions.key_name(a.keys[0])) + 1 + len(a.label) for a in shown) + 2 * max(len(shown) - 1, 0)
+
+
+def hint_content(key: str, label: str, table: Mapping[int, int | str]) -> Content:
+    """Return a key with its label, which pressed by a click do the same; of several keys each by itself."""
+    parts = [key] if key_of(key) else re.findall(r"[A-Za-z]+|.", key)
+    if all(part in KEYS for part in parts if part != " ") and len(parts) > 1:
+        made = [Content.styled(part.translate(table), "bold $accent").stylize(pressing(part)) for part in parts]
+        return Content.assemble(*made, " ", (label, "$foreground"))
+    found = key_content(key.translate(table), label)
+    return found.stylize(pressing(key)) if key_of(key) else found
+
+
+def pressing(key: str) -> Style:
+    """Return the style that makes a click do what a key does, wherever the focus is."""
+    return click(f"app.simulate_key('{key_of(key)}')") if key_of(key) else Style()
+
+
+def key_content(key: str, label: str) -> Content:
+    """Return one key with its label."""
+    return Content.assemble((key, "bold $accent"), " ", (label, "$foreground"))
+
+
+Leave = Callable[[], Awaitable[None] | None]
+"""What is done once nothing is unsaved."""
+
+
+class StepScreen(Screen[None]):
+    """A screen of the flow. Derive, set `SCOPE`, yield the body's widgets from `compose_body`.
+
+    Bindings, footer and help come from the registry by `SCOPE`. Override `action_back` to leave something of your
+    own first (a filter, a field); the default goes one step back.
+    """
+
+    SCOPE: ClassVar[str] = ""
+    AUTO_FOCUS = ""  # each screen says itself what has the focus, once its rows are there
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = TightCompositor()
+        self.was_shown = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        own = actions.bindings(cls.SCOPE) if cls.SCOPE else []
+        cls.BINDINGS = [Binding("escape", "back", show=False), *own]
+        super().__init_subclass__(**options)
+
+    @property
+    def shell(self) -> AppShell:
+        """The app, with its own type."""
+        return cast("AppShell", self.app)
+
+    def compose(self) -> ComposeResult:
+        """Top bar, body, footer."""
+        self.take_width()
+        yield TopBar(BY_NAME[self.SCOPE].part_of or self.SCOPE)
+        yield from self.compose_body()
+        yield KeyBar(self.SCOPE)
+
+    def take_width(self) -> None:
+        """Be narrow or wide from the beginning: Textual says so with the first resize, and styles all anew."""
+        width = self.app.size.width
+        fitting = [name for least, name in self.app.HORIZONTAL_BREAKPOINTS or () if least <= width]
+        self.add_class(*fitting[-1:], update=False)
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Yield the widgets between top bar and footer."""
+        return ()
+
+    @property
+    def back(self) -> str:
+        """The screen that Escape leads to."""
+        return BY_NAME[self.SCOPE].back
+
+    @property
+    def unsaved(self) -> str:
+        """What was typed here and would be lost with the screen; empty when that is nothing."""
+        return ""
+
+    @property
+    def run_at_hand(self) -> Path | None:
+        """The run that is looked at here."""
+        return None
+
+    def is_ours(self, run_dir: Path, *, hosts: bool = False) -> bool:
+        """Return whether a run may be changed, with `hosts` its plan carried out on hosts; say why when not."""
+        try:
+            store = self.shell.store
+            (store.check_hosts_ours if hosts else store.check_ours)(run_dir)
+        except UsageError as error:
+            self.notify(str(error), severity="warning", markup=False)
+            return False
+        return True
+
+    def arrive(self, at: str) -> None:
+        """Another screen sends the user here, to look at something."""
+
+    def show_notice(self, about: str, text: str) -> bool:  # noqa: ARG002
+        """Show a line that stays in sight, none for an empty text; False where there is no place for it."""
+        return False
+
+    def ask_to_save(self, then: Leave) -> None:
+        """Ask what becomes of what was typed here, then go on; nothing is kept here, so nothing is asked."""
+        self.call_later(then)
+
+    def notify(self, message: str, **options: Any) -> None:
+        """Tell something in a toast. What hosts, tools and files are called is no markup."""
+        super().notify(message, **{"markup": False, **options})
+
+    def refresh_chrome(self) -> None:
+        """Show again what is chosen and which keys work."""
+        for bar in (*self.query(TopBar), *self.query(KeyBar)):
+            bar.refresh()
+
+    async def on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Choices may have changed on another screen. What is shown for the first time was just styled as it came."""
+        if not self.was_shown:
+            self.was_shown = True
+            event.refresh_styles = False
+            self.app.stylesheet.update_nodes([self])  # the screen itself came before its own style sheet
+        self.refresh_chrome()
+
+    def action_back(self) -> None:
+        """Go one step back."""
+        self.shell.go_back()
+
+
+class Bottom(Screen[None]):
+    """The screen below all others, which Textual wants. Nobody sees it: the one above is not painted for it."""
+
+    HORIZONTAL_BREAKPOINTS = []  # noqa: RUF012  (Textual declares it so)
+
+    def _extend_compose(self, widgets: list[Widget]) -> None:
+        """Add no toasts and no tooltip: those are of the screen above."""
+
+    def _compositor_refresh(self) -> None:
+        """Do nothing: Textual paints the screen above whenever something of this one changed."""
+
+    def _screen_resized(self, size: Size) -> None:
+        """Do nothing: there is nothing to place."""
+
+    def _on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Do nothing: there is nothing to style or to focus."""
+        event.prevent_default()
+
+
+FILTER_KEYS = (("Enter", "done"), ("Esc", "clear"), ("Up Down", "choose"), ("F1", "help"), ("Ctrl+C", "quit"))
+
+
+class FilteredScreen(StepScreen):
+    """Derive, yield one `PickList` and one `TextInput` of class "filter", and show the rows in `show_rows`."""
+
+    @property
+    def picklist(self) -> PickList[Any]:
+        """The list."""
+        return self.query_one(PickList)
+
+    @property
+    def filter(self) -> TextInput:
+        """The filter field."""
+        return self.query_one(".filter", TextInput)
+
+    def show_rows(self) -> None:
+        """Show the rows that the filter lets through."""
+        raise NotImplementedError
+
+    def action_filter(self) -> None:
+        """Open the filter; what stands there is selected, so that typing replaces it."""
+        self.filter.add_class("-shown")
+        self.set_focus(self.filter)
+        self.filter.select_all()
+
+    def on_descendant_focus(self) -> None:
+        """The footer follows the focus: in the filter, letters are letters."""
+        if self.filter.has_focus:
+            self.query_one(KeyBar).show_hint(*FILTER_KEYS)
+        else:
+            self.show_keys()
+
+    def show_keys(self) -> None:
+        """Show the keys of the screen in the footer."""
+        self.query_one(KeyBar).show_hint()
+
+    def on_key(self, event: events.Key) -> None:
+        """The arrows move in the list while a filter is typed."""
+        if self.filter.has_focus and event.key in ("down", "up"):
+            event.stop()
+            self.picklist.move(1 if event.key == "down" else -1)
+
+    @on(Input.Changed, ".filter")
+    def filter_typed(self) -> None:
+        """Narrow while typing; Textual calls decorated methods past what derived screens make of them."""
+        self.filter_changed()
+
+    def filter_changed(self) -> None:
+        """Show what the filter lets through."""
+        self.show_rows()
+
+    @on(Input.Submitted, ".filter")
+    def filter_done(self) -> None:
+        """Keep the filter, go back to the list."""
+        self.set_focus(self.picklist)
+        self.filter.set_class(bool(self.filter.value), "-shown")
+
+    def clear_filter(self) -> None:
+        """Let all rows through again."""
+        self.filter.value = ""
+        self.filter.remove_class("-shown")
+
+    def go_to(self, key: str) -> None:
+        """Put the cursor on a row; a filter that hides it is cleared."""
+        if key not in map(self.picklist.key_of, self.picklist.rows):
+            self.clear_filter()
+            self.show_rows()
+        self.picklist.move_to(key)
+
+    def action_back(self) -> None:
+        """Leave a text beside the list first, clear the filter, then go one step back."""
+        if isinstance(self.focused, TextPane):
+            self.set_focus(self.picklist)
+        elif self.filter.has_class("-shown"):
+            self.clear_filter()
+            self.set_focus(self.picklist)
+        else:
+            super().action_back()

@@ -1,0 +1,205 @@
+"""Marked runs, each held against the first: what `benchtui compare` says, to scroll through."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+from textual import work
+from textual.widget import Widget
+
+from tui.app.frame.step_screen import KeyBar, StepScreen
+from tui.app.services.comparing import ComparisonRequest, ShownComparison, compared
+from tui.app.services.exporting import copy_of_comparison, report_runs
+from tui.app.widgets.lines import TextPane
+from tui.model.problem import BenchtuiError
+from tui.text.line import BAD, LABEL, Line, wrap
+
+if TYPE_CHECKING:
+    from tui.analysis.compare import Comparison
+
+NO_SIDES = "no two of these runs are alike: repetitions have the same parameters, or the same tags (t on Runs)"
+LEAST_CHART_WIDTH, LEAST_CHART_HEIGHT, CHART_HEIGHT = 60, 10, 18
+CHARTS = "tui.view.comparison_charts"
+
+
+class CompareScreen(StepScreen):
+    """The comparison of runs, or of sides of several; the first one is what the others are held against."""
+
+    SCOPE = "compare"
+
+    def __init__(self, *runs: Path) -> None:
+        super().__init__()
+        self.runs = runs
+        self.wish = ComparisonRequest()
+        self.shown: ShownComparison | None = None
+        self.every = False
+        self.drawn: bool | None = None  # until somebody says: curves of searches are, latencies where there is room
+        self.fitted = False  # there was
+        self.chart_at = 0  # the first line of what is drawn
+
+    def compose_body(self) -> Iterable[Widget]:
+        """One pane that scrolls."""
+        pane = TextPane(id="compare-text")
+        pane.border_title = "Compare"
+        yield pane
+
+    @property
+    def pane(self) -> TextPane:
+        """The pane."""
+        return self.query_one("#compare-text", TextPane)
+
+    @property
+    def in_colour(self) -> bool:
+        """Curves are told apart by colour."""
+        return self.shell.symbols.name != "ascii" and not self.shell.options.environ.get("NO_COLOR")
+
+    def on_mount(self) -> None:
+        """Read the records without holding up the keys."""
+        self.pane.show(lambda _: [Line.of(("reading the records", LABEL))])
+        self.pane.focus()
+        self.load()
+
+    @work(exclusive=True, group="load", exit_on_error=False)
+    async def load(self) -> None:
+        """Compare off the event loop: the statistics are loaded there too."""
+        try:
+            self.shown = await asyncio.to_thread(compared, self.runs, self.shell.paths.noise, self.wish)
+            if self.searched:
+                await asyncio.to_thread(load_charts)
+        except BenchtuiError as error:
+            said = str(error)
+            self.pane.show(lambda width: [Line(part) for part in wrap([(said, BAD)], width)])
+            return
+        self.paint()
+
+    @property
+    def searched(self) -> bool:
+        """Whether searches are compared."""
+        return self.shown is not None and any(each.search is not None for each, _ in self.shown.found)
+
+    def paint(self) -> None:
+        """Show what was found, and the keys that change something of it."""
+        self.pane.show(self.lines)
+        if self.shown is not None:
+            single = all(len(each.points) <= 1 or each.search is not None for each, _ in self.shown.found)
+            useless = {"compare.sides": not self.shown.can_join, "compare.accept": not self.shown.can_accept}
+            useless["compare.all"] = single
+            self.query_one(KeyBar).leave_out(*(key for key, is_useless in useless.items() if is_useless))
+
+    def lines(self, width: int) -> list[Line]:
+        """Return the page for a width."""
+        from tui.view.comparison import answer_lines, comparison_lines, judged_lines
+
+        if self.shown is None:
+            return []
+        lines: list[Line] = []
+        self.chart_at = 0
+        for each, judged in self.shown.found:
+            about = [*self.shown.lines(width)] if not lines else []  # the answer stands first
+            lines += [Line()] if lines else []
+            shown = (each.search is not None if self.drawn is None else self.drawn) and width >= LEAST_CHART_WIDTH
+            if shown and each.search is not None:  # its curve is the answer: it is seen without scrolling
+                room = self.pane.size.height - 3 - len(about) - len(answer_lines(each, width))
+                chart = self.drawings(each, width, min(max(room, LEAST_CHART_HEIGHT), CHART_HEIGHT))
+                lines += [*comparison_lines(each, width, drawn=[*about, *chart]), *judged_lines(judged)]
+                continue
+            lines += [*comparison_lines(each, width, every=self.every, drawn=about), *judged_lines(judged)]
+            if shown:
+                self.chart_at = self.chart_at or len(lines) + 1  # behind the empty line
+                lines += self.drawings(each, width, self.chart_height)
+        below = self.fitting(width, self.pane.size.height - len(lines))
+        self.fitted = bool(below)
+        return [*lines, *below]
+
+    @property
+    def chart_height(self) -> int:
+        """Rows of a chart that was asked for: both of a direction are in sight where they can be read so."""
+        half = self.pane.size.height // 2 - 1
+        return min(half if half >= LEAST_CHART_HEIGHT else CHART_HEIGHT, CHART_HEIGHT)
+
+    def fitting(self, width: int, room: int) -> list[Line]:
+        """Return latencies of two sides below a page that leaves rows for them, until somebody says."""
+        if self.drawn is not None or self.shown is None or len(self.shown.found) != 1 or self.searched:
+            return []
+        if width < LEAST_CHART_WIDTH or room < 2 * (LEAST_CHART_HEIGHT + 1):
+            return []
+        if CHARTS not in sys.modules:
+            self.draw()  # comes back when they are loaded
+            return []
+        made = self.drawings(self.shown.found[0][0], width, min(room // 2 - 1, CHART_HEIGHT))
+        return made if len(made) <= room else []
+
+    def drawings(self, found: Comparison, width: int, height: int = CHART_HEIGHT) -> list[Line]:
+        """Return the charts of one comparison."""
+        from tui.view.comparison_charts import charts
+
+        made = charts(found, width, height, coloured=self.in_colour)
+        return [line for chart in made for line in (Line(), *chart)]
+
+    # -- actions
+
+    def action_all(self) -> None:
+        """Show every figure of every point of a matrix, or the headlines."""
+        self.every = not self.every
+        self.paint()
+
+    def action_swap(self) -> None:
+        """Make the next run, or side, the one that the others are held against."""
+        self.wish = replace(self.wish, turn=self.wish.turn + 1)
+        self.load()
+
+    def action_sides(self) -> None:
+        """Join runs that are repetitions of each other into sides, or take each by itself."""
+        if self.shown is None:
+            return
+        if not self.shown.can_join:
+            self.notify(NO_SIDES, severity="warning")
+            return
+        self.wish = replace(self.wish, join=not self.shown.by, turn=0)
+        self.load()
+
+    def action_accept(self) -> None:
+        """Compare although parameters differ, or not."""
+        if self.shown is None:
+            return
+        if not self.shown.can_accept:
+            self.notify("no parameter keeps these runs from being compared", severity="warning")
+            return
+        self.wish = replace(self.wish, accept=not self.shown.across)
+        self.load()
+
+    @work(exclusive=True, group="report", exit_on_error=False)
+    async def action_report(self) -> None:
+        """Write the comparison as a report."""
+        if self.shown is not None:
+            await report_runs(self, self.shown.sides, self.shell.options.environ, self.shown.across)
+
+    @work(exclusive=True, group="copy", exit_on_error=False)
+    async def action_copy(self) -> None:
+        """Ask what of the comparison to copy through the terminal."""
+        if self.shown is not None:
+            await copy_of_comparison(self, self.shown)
+
+    def action_curves(self) -> None:
+        """Show latencies over each other, or not; what was asked for is in sight."""
+        self.drawn = not (self.searched or self.fitted if self.drawn is None else self.drawn)
+        self.draw(seen=self.drawn)
+
+    @work(exclusive=True, group="draw", exit_on_error=False)
+    async def draw(self, *, seen: bool = False) -> None:
+        """Load the charts off the event loop, then show; where the page is longer than the screen, go there."""
+        await asyncio.to_thread(load_charts)
+        self.paint()
+        if seen and self.chart_at:
+            self.pane.call_after_refresh(self.pane.scroll_to, y=self.chart_at, animate=False)
+
+
+def load_charts() -> None:
+    """Load what draws."""
+    importlib.import_module(CHARTS)

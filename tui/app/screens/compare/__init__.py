@@ -1,1 +1,0 @@
-"""The Compare screen: marked runs held against the first of them."""

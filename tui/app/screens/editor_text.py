@@ -1,0 +1,455 @@
+"""The YAML editor: the text area, the problems beside it, edits that keep the rest of the text."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from textual import events
+from textual.strip import Strip
+from textual.widgets import TextArea
+
+from tui import workloads
+from tui.app.screens.profiles_text import place_of
+from tui.app.terminal.theme import Symbols
+from tui.model.plain import printable_lines
+from tui.model.problem import Problem, UsageError
+from tui.model.tool import SUITE
+from tui.model.yaml_text import YamlDocument, load
+from tui.text.line import ACCENT, BAD, GOOD, LABEL, TEXT, TITLE, WARN, Line, clip, heading, indented, labelled
+
+if TYPE_CHECKING:
+    from tui.engine.inputs.profiles import Catalogue, LoadedProfile
+    from tui.model.profile import Profile
+
+Span = tuple[int, int, str]
+"""First and last column (end exclusive) and the kind of what stands there."""
+
+_TOKEN = re.compile(
+    r"""
+    (?P<comment>(?:^|(?<=\s))\#.*)
+  | (?P<key>(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s#{}\[\],:"'&*!|>-][^\s{}\[\],:"]*(?:\ [^\s#{}\[\],:"]+)*)(?=\s*:(?:\s|$)))
+  | (?P<string>"(?:[^"\\]|\\.)*"?|'(?:[^']|'')*'?)
+  | (?P<number>(?<![\w./:$\#-])\d[\d._]*(?:[a-zA-Z%]{1,3})?(?![\w/:$-]))
+  | (?P<flag>(?<![\w./:$-])(?:true|false|yes|no|on|off|null|~)(?![\w./:$-]))
+  | (?P<sign>[][{},]|:(?=\s|$)|(?:^|(?<=\s))-(?=\s|$))
+  | (?P<word>[^\s{}\[\],:"'#]+)
+    """,
+    re.VERBOSE,
+)
+_PLACEHOLDER = re.compile(r"(?<!\{)\{[^{}\s]+\}(?!\})")
+MAX_COLOURED = 2000  # characters of a line
+UNPRINTABLE = "?"  # stands where a control character is: the file keeps it, the terminal is not sent it
+
+
+@functools.lru_cache(maxsize=1024)
+def spans(line: str) -> tuple[Span, ...]:
+    """Return what stands in one line of YAML. Texts over several lines are taken for plain ones."""
+    found: list[Span] = []
+    for match in _TOKEN.finditer(line[:MAX_COLOURED]):
+        kind = match.lastgroup or ""
+        if kind in ("number", "flag") and not stands_alone(line, match.start(), match.end()):
+            continue
+        if kind != "word":
+            found.append((match.start(), match.end(), kind))
+        if kind == "string":
+            inner = _PLACEHOLDER.finditer(line, match.start(), match.end())
+            found += [(each.start(), each.end(), "placeholder") for each in inner]
+    return tuple(found)
+
+
+def stands_alone(line: str, start: int, end: int) -> bool:
+    """Return whether these columns are a whole value, and not a word of a text."""
+    before, after = line[:start].rstrip(), line[end:].lstrip()
+    return (not before or before[-1] in ":,[{-") and (not after or after[0] in ",]}#")
+
+
+def token_end(line: str, column: int) -> int:
+    """Return where what begins at `column` (from 0) ends; at least one column further."""
+    for match in _TOKEN.finditer(line):
+        if match.start() <= column < match.end():
+            return match.end()
+    return min(column + 1, max(len(line), 1))
+
+
+def indentation(line: str) -> str:
+    """Return the blanks that the line after this one begins with."""
+    blanks = line[: len(line) - len(line.lstrip(" "))]
+    bare = re.sub(r"\s#.*$", "", line).rstrip()
+    if bare.lstrip(" ").startswith("- ") and bare.endswith(":"):
+        return blanks + "    "
+    return blanks + "  " if bare.endswith(":") else blanks
+
+
+class YamlArea(TextArea):
+    """Edits YAML. `mark` shows where problems are."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"yaml--{kind}"
+        for kind in ("comment", "key", "string", "number", "flag", "sign", "placeholder", "problem", "problem-gutter")
+    }
+    DEFAULT_CSS = """
+    YamlArea, YamlArea:focus {
+        padding: 0;
+        scrollbar-size-horizontal: 0;
+        background: $background;
+        color: $foreground;
+        & .text-area--gutter { color: $dim; }
+        & .text-area--cursor-gutter { color: $dim; background: $cursor-row-blurred; text-style: none; }
+        & .text-area--cursor-line { background: $cursor-row-blurred; }
+        & .text-area--selection { background: $input-selection-background; }
+        & .text-area--matching-bracket { background: $edge; }
+        & .yaml--comment { color: $dim; }
+        & .yaml--key { color: $accent; }
+        & .yaml--string { color: $series-4; }
+        & .yaml--number { color: $series-2; }
+        & .yaml--flag { color: $series-3; }
+        & .yaml--sign { color: $dim; }
+        & .yaml--placeholder { color: $series-3; text-style: bold; }
+        & .yaml--problem { color: $bad; text-style: underline; }
+        & .yaml--problem-gutter { color: $bad; text-style: bold; }
+    }
+    """
+
+    def __init__(self, mark: str, **options: Any) -> None:
+        super().__init__(soft_wrap=False, tab_behavior="indent", show_line_numbers=True, **options)
+        self.problem_mark = mark
+        self.problems: dict[int, list[int]] = {}  # columns from 0, by line from 0
+        self.indent_width = 2
+        self.cursor_blink = False
+
+    def mark(self, problems: Iterable[Problem]) -> None:
+        """Underline what these problems are about."""
+        found: dict[int, list[int]] = {}
+        for problem in problems:
+            if problem.line is not None:
+                found.setdefault(problem.line - 1, []).append((problem.column or 1) - 1)
+        if found != self.problems:
+            self.problems = found
+            self._line_cache.clear()
+            self.refresh()
+
+    def notify_style_update(self) -> None:
+        """The theme may be another one."""
+        self._line_cache.clear()
+        super().notify_style_update()
+
+    def get_component_rich_style(self, *names: str, partial: bool = False, default: Style | None = None) -> Style:
+        """Return a style; those laid over the text leave its colours alone."""
+        over = any(name in ("text-area--cursor-line", "text-area--matching-bracket") for name in names)
+        return super().get_component_rich_style(*names, partial=partial or over, default=default)
+
+    def get_line(self, line_index: int) -> Text:
+        """Return one line with its colours; in place of each character that controls a terminal stands a mark."""
+        line = super().get_line(line_index)
+        text, line.plain = line.plain, printable_lines(line.plain, UNPRINTABLE)
+        for start, end, kind in spans(line.plain):
+            line.stylize(self.style_of(kind), start, end)
+        for column in (each for each, char in enumerate(text) if char != line.plain[each]):
+            line.stylize(self.style_of("problem"), column, column + 1)
+        for column in self.problems.get(line_index, ()):
+            if not line.plain[column:].startswith("#"):  # what is missing is said of the first line
+                line.stylize(self.style_of("problem"), column, token_end(line.plain, column))
+        return line
+
+    def style_of(self, kind: str) -> Style:
+        """Return the Rich style of one kind, without the widget's own background."""
+        return self.get_component_rich_style(f"yaml--{kind}", partial=True)
+
+    def render_line(self, y: int) -> Strip:
+        """Put a mark before a line with a problem."""
+        strip = super().render_line(y)
+        line = y + self.scroll_offset.y
+        if line not in self.problems or not self.gutter_width:
+            return strip
+        style = self.style_of("problem-gutter")
+        number = f"{self.problem_mark}{line + self.line_number_start:>{self.gutter_width - 2}} "[: self.gutter_width]
+        text = f"{number:<{self.gutter_width}}"
+        ground = next(iter(strip), Segment("")).style
+        gutter = Strip([Segment(text, ground + style if ground else style)], self.gutter_width)
+        return Strip.join([gutter, strip.crop(self.gutter_width)])
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key == "escape":
+            event.prevent_default()  # the screen's: Textual would go to the next widget
+        elif event.key == "enter" and not self.read_only:
+            event.stop()
+            event.prevent_default()
+            row, column = self.selection.start
+            blanks = indentation(str(self.document.get_line(row))[:column])
+            self._replace_via_keyboard("\n" + blanks, *self.selection)
+        elif event.key == "backspace" and self.indents_back():
+            event.stop()
+            event.prevent_default()
+            self.action_delete_left()
+            if (self.cursor_location[1]) % self.indent_width:
+                self.action_delete_left()
+
+    def indents_back(self) -> bool:
+        """Whether only blanks stand before the cursor: a step of indentation goes at once."""
+        row, column = self.cursor_location
+        before = str(self.document.get_line(row))[:column]
+        return self.selection.is_empty and bool(before) and not before.strip(" ")
+
+    def put(self, text: str) -> None:
+        """Change the text to another one as one edit that can be undone; the cursor stays where it is."""
+        old = self.text
+        if old == text:
+            return
+        start = next((i for i, (a, b) in enumerate(zip(old, text, strict=False)) if a != b), min(len(old), len(text)))
+        room = min(len(old), len(text)) - start
+        tail = next((i for i in range(room) if old[-1 - i] != text[-1 - i]), room)
+        place = self.cursor_location
+        self.replace(
+            text[start : len(text) - tail], location_of(old, start), location_of(old, len(old) - tail),
+            maintain_selection_offset=False,
+        )  # fmt: skip
+        self.move_cursor(self.clamp_visitable(place))
+
+
+def location_of(text: str, offset: int) -> tuple[int, int]:
+    """Return (line, column) from 0 of a character."""
+    before = text[:offset]
+    return before.count("\n"), offset - (before.rfind("\n") + 1)
+
+
+INDENT = 8
+SAID_ANYWAY = ("profile", "version", "extends")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedText:
+    """A text as the loader sees it: a profile, or problems. `base` is what it extends, or the preset of its name."""
+
+    text: str
+    problems: list[Problem] = field(default_factory=list)
+    loaded: LoadedProfile | None = None
+    base: Profile | None = None
+    hints: list[Problem] = field(default_factory=list)  # what it asks for in vain: not wrong
+
+
+def judge(catalogue: Catalogue, text: str, path: Path) -> LoadedText:
+    """Return what a text is. Reads the profiles that it extends or holds, nothing else."""
+    try:
+        loaded = catalogue.load_text(text, path)
+        return LoadedText(
+            text, [], loaded, base_of(catalogue, loaded), [own_place(hint, path) for hint in loaded.hints]
+        )
+    except UsageError as error:
+        return LoadedText(text, [own_place(problem, path) for problem in error.problems])
+
+
+def own_place(problem: Problem, path: Path) -> Problem:
+    """Return a problem of another file without its line, which is none of this text."""
+    return problem if problem.file in (None, str(path)) else Problem(str(problem), str(path), 1, 1)
+
+
+def base_of(catalogue: Catalogue, loaded: LoadedProfile) -> Profile | None:
+    """Return the profile that another one extends, or the preset that it stands for."""
+    if loaded.bases:
+        tag, text = loaded.bases[0]
+        return catalogue.load_text(text, Path(tag)).profile
+    from tui.model.paths import presets_dir
+
+    twin = presets_dir() / f"{loaded.profile.profile}.yaml"
+    return catalogue.load_file(twin, preset=True).profile if twin.is_file() and twin != loaded.path else None
+
+
+# -- problems
+
+
+def problem_lines(judged: LoadedText, here: int, symbols: Symbols, width: int) -> list[Line]:
+    """Return every problem with its place; those of line `here` are bright."""
+    if not judged.problems:
+        hints = (problem_text(hint, here, symbols, width, symbols.warn) for hint in judged.hints)
+        said = Line.of(*clip([(f"{symbols.ok} ", GOOD), (sound(judged), LABEL)], width))
+        return [*(line for each in hints for line in each), said]
+    return [line for problem in judged.problems for line in problem_text(problem, here, symbols, width)]
+
+
+def problem_text(problem: Problem, here: int, symbols: Symbols, width: int, sign: str = "") -> list[Line]:
+    """Return one problem, or a hint with its sign: what is wrong is bright, what is allowed dim."""
+    found, semicolon, allowed = problem.message.partition("; ")
+    value = [(found, TITLE if problem.line == here else TEXT), (semicolon + allowed, LABEL)]
+    mark = (sign, WARN) if sign else (symbols.bad, BAD)
+    return labelled([mark, (f" {place_of(problem)}", LABEL)], value, width, INDENT)
+
+
+def sound(judged: LoadedText) -> str:
+    """Return in one line what a profile without problems is."""
+    if judged.loaded is None:
+        return ""
+    from tui.engine.inputs.profiles import headline_text
+
+    profile = judged.loaded.profile
+    params = f", {len(profile.params)} parameters" if profile.params else ""
+    base = f", extends {profile.extends}" if profile.extends else ""
+    return f"{profile.profile}: {headline_text(profile)}{params}{base}"
+
+
+# -- differences
+
+
+def difference(judged: LoadedText, saved: str, width: int) -> list[Line]:
+    """Return what differs from the profile that is extended, then what is not saved yet."""
+    lines: list[Line] = []
+    profile = judged.loaded.profile if judged.loaded else None
+    if profile is None:
+        lines.append(Line.of(("Not a profile yet: see the problems below", LABEL)))
+    elif judged.base is None:
+        lines += indented([("It extends no other profile: a line 'extends: family/name' would", LABEL)], width, 0)
+    else:
+        lines += from_base(profile, judged.base, width)
+    if judged.text != saved:
+        lines += [Line(), heading("not saved yet"), *text_changes(saved, judged.text, width)]
+    return lines
+
+
+def from_base(profile: Profile, base: Profile, width: int) -> Iterator[Line]:
+    """Yield what a profile says otherwise than another one, and what that does to the job file."""
+    yield heading(f"{profile.profile} against {base.profile}")
+    changes = list(changed_values(flat(plain(base)), flat(plain(profile))))
+    for path, old, new in changes:
+        yield from value_change(path, old, new, width)
+    if not changes:
+        yield Line.of(("  nothing differs", LABEL))
+    if jobs := text_changes(job_of(base), job_of(profile), width):
+        yield from (Line(), heading("in the job file"), *jobs)
+
+
+def plain(profile: Profile) -> dict[str, Any]:
+    """Return what a profile says, without its name."""
+    data = profile.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return {key: value for key, value in data.items() if key not in SAID_ANYWAY}
+
+
+def flat(data: Any, path: str = "") -> dict[str, str]:
+    """Return values by dotted path; a list is one value."""
+    if not isinstance(data, dict):
+        return {path: text_of(data)}
+    found: dict[str, str] = {}
+    for key, value in data.items():
+        found |= flat(value, f"{path}.{key}" if path else str(key))
+    return found
+
+
+def text_of(value: Any) -> str:
+    """Return a value as somebody would write it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return f"[{', '.join(map(text_of, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {text_of(inner)}' for key, inner in value.items())}}}"
+    return "" if value is None else str(value)
+
+
+def changed_values(old: dict[str, str], new: dict[str, str]) -> Iterator[tuple[str, str | None, str | None]]:
+    """Yield (path, value there, value here); None where there is none."""
+    for path in dict.fromkeys([*new, *old]):
+        if old.get(path) != new.get(path):
+            yield path, old.get(path), new.get(path)
+
+
+def value_change(path: str, old: str | None, new: str | None, width: int) -> list[Line]:
+    """Return one difference: ``runtime  300s -> 60s``."""
+    name = path.removeprefix("params.").removesuffix(".default")
+    before = [] if old is None else [(old, BAD if new is None else LABEL)]
+    arrow = [(" → ", LABEL)] if old is not None and new is not None else []
+    after = [] if new is None else [(new, GOOD)]
+    return indented([(name, ACCENT), ("  ", TEXT), *before, *arrow, *after], width)
+
+
+def text_changes(old: str, new: str, width: int) -> list[Line]:
+    """Return the lines that differ between two texts, with a sign each."""
+    found = []
+    for line in difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0):
+        if line.startswith(("---", "+++", "@@")):
+            continue
+        role = GOOD if line.startswith("+") else BAD
+        found.append(Line.of(*clip([(f"  {line[0]} {line[1:]}", role)], width)))
+    return found
+
+
+def job_of(profile: Profile) -> str:
+    """Return the job file of a profile with its defaults; an empty text when it has none."""
+    from tui.model.profile import resolve_params
+
+    if profile.tool == SUITE:
+        return ""
+    return workloads.get(profile.tool).job_text(profile, resolve_params(profile, {}))
+
+
+def counted(judged: LoadedText) -> str:
+    """Return how much there is to say of a text, in words."""
+    hints = f"{len(judged.hints)} {'hint' if len(judged.hints) == 1 else 'hints'}" if judged.hints else ""
+    return count(judged.problems) if judged.problems else hints or "no problem"
+
+
+def count(problems: Sequence[Problem]) -> str:
+    """Return how many problems there are in words."""
+    return "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9/][A-Za-z0-9_./%+-]*")
+_WORDS = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
+
+
+def with_default(text: str, name: str, value: str) -> str:
+    """Return the text with another default of a parameter, at its own place or, when it is inherited, as a new line.
+
+    Raises UsageError for a text that is no YAML.
+    """
+    document = load(text, "")
+    for path in (("params", name, "default"), ("params", name)):
+        span = document.spans.get(path)
+        if span and span[1] > span[0]:
+            return text[: span[0]] + written(value) + text[span[1] :]
+    if ("params", name) in document.values:
+        raise UsageError(f"parameter '{name}' has no plain default to change")
+    return _with_new_line(text, document, f"{name}: {written(value)}")
+
+
+def _with_new_line(text: str, document: YamlDocument, line: str) -> str:
+    """Return the text with one more entry below ``params``, written in the way that it is written in."""
+    params = document.data.get("params")
+    if not isinstance(params, dict) or not params:
+        if ("params",) not in document.keys:
+            return f"{text.rstrip()}\nparams:\n  {line}\n"
+        row, column = document.keys[("params",)]
+        lines = text.split("\n")
+        before, after = lines[row - 1][: column - 1 + len("params")], lines[row - 1][column - 1 + len("params") :]
+        rest = re.sub(r"^\s*:\s*(\{\s*\}|~|null)?", "", after)
+        lines[row - 1] = f"{before}:{f'  {rest.strip()}' if rest.strip() else ''}"
+        return "\n".join([*lines[:row], f"  {line}", *lines[row:]])
+    row, column = document.keys[("params", next(iter(params)))]
+    lines = text.split("\n")
+    last = ("params", next(reversed(params)))
+    end = document.keys[last][0]
+    if last in document.spans and end > row - 1 and not lines[row - 1][: column - 1].strip():
+        blanks = lines[row - 1][: column - 1]
+        end += text.count("\n", *document.spans[last])
+        return "\n".join([*lines[:end], blanks + line, *lines[end:]])
+    before, after = lines[row - 1][: column - 1], lines[row - 1][column - 1 :]
+    if before.strip():  # {a: 1, b: 2} in one line
+        lines[row - 1] = f"{before}{line}, {after}"
+        return "\n".join(lines)
+    return "\n".join([*lines[: row - 1], before + line, *lines[row - 1 :]])
+
+
+def written(value: str) -> str:
+    """Return a value as a YAML scalar that is read as the same text, or the same number or truth value."""
+    if value in ("true", "false", "yes", "no") or re.fullmatch(r"0|[1-9]\d{0,14}(\.\d+)?", value):
+        return value
+    plain = _PLAIN.fullmatch(value) and value.lower() not in _WORDS and not value[:1].isdigit()
+    sized = re.fullmatch(r"\d+[a-zA-Z%]{1,3}", value)
+    return value if plain or sized else json.dumps(value, ensure_ascii=False)

@@ -1,1 +1,0 @@
-"""Step 1: where to run."""

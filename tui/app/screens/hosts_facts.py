@@ -1,0 +1,130 @@
+"""What checks read of hosts, as columns and in the details. Nothing here is loaded before the first check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from msgspec import Struct, field
+
+from tui import workloads
+from tui.app.frame.selection import Selection
+from tui.app.screens.hosts_rows import INDENT, KnownHost, Labelled, Seen
+from tui.app.terminal.theme import Symbols
+from tui.metrics.facts import FactsTogether, compare, fact_text
+from tui.model.hostfacts import Fact
+from tui.text.facts import common_lines, differing_lines, machine_lines
+from tui.text.line import BRIGHT, LABEL, TEXT, WARN, Line, Run, labelled, rule
+from tui.text.table import Column
+
+GROUPS_KEPT = 32
+Facts = Mapping[str, Fact]
+
+
+@cache
+def tool() -> str:
+    """Return what hosts are looked at for. It loads the load generators."""
+    return workloads.expected()[0].name
+
+
+def fact_columns(seen: Seen) -> tuple[Column[KnownHost], ...]:
+    """Return the columns of what checks read: dashes for what is not known of a host."""
+    symbols, name = seen.symbols, tool()
+
+    def known(text: Callable[[Facts], str]) -> Callable[[KnownHost], Run]:
+        return lambda host: (text(facts := seen.facts(host)), TEXT if facts else LABEL)
+
+    def by(name: str, *, falling: bool = False) -> dict[str, Any]:
+        return {"order": lambda host: _order_of(seen.facts(host).get(name), falling), "falling": falling}
+
+    return (
+        Column(name, known(lambda f: _shown(f, f"{name}_version", symbols).removeprefix(f"{name}-")), 6,
+               **by(f"{name}_version")),
+        Column("cores", known(lambda f: _shown(f, "cpus", symbols)), 6, right=True, gap=1, **by("cpus", falling=True)),
+        Column("kernel", known(lambda f: _shown(f, "kernel", symbols).removeprefix("Linux ")), 16, drop=4,
+               **by("kernel")),
+        Column("memory", known(lambda f: _shown(f, "mem_bytes", symbols)), 8, right=True, drop=3,
+               **by("mem_bytes", falling=True)),
+        Column("free", known(lambda f: _shown(f, "target_free_bytes", symbols)), 8, right=True, drop=2,
+               **by("target_free_bytes")),
+        Column("differs in", seen.differs, least=16, drop=1, role=WARN, order=lambda h: (not seen.differs(h), h.name)),
+    )  # fmt: skip
+
+
+def _order_of(fact: object, falling: bool) -> tuple[bool, float, str]:
+    """Return a sort key for facts of any kind; what is not known comes last."""
+    number = float(fact) if isinstance(fact, int | float) else 0.0
+    return (fact is None) != falling, number, "" if fact is None else str(fact)
+
+
+def _shown(facts: Facts, name: str, symbols: Symbols) -> str:
+    """Return a fact as text; what is not known is a dash."""
+    return fact_text(facts, name) or symbols.unknown
+
+
+class Peers(Struct):
+    """What a host is compared with: the others that are ticked as it is, else its group. Kept until that changes."""
+
+    _found: dict[tuple[tuple[str, int], ...], FactsTogether] = field(default_factory=dict)
+
+    def of(self, host: KnownHost, hosts: Iterable[KnownHost], selection: Selection) -> FactsTogether:
+        """Return the facts of a host and its peers beside each other, as far as they were checked."""
+        parts = (selection.ticked, selection.servers)
+        ticked = next((names for names in parts if host.name in names and len(names) > 1), ())
+        names = ticked or [each.name for each in hosts if each.group == host.group]
+        checks = {name: check for name in names if (check := selection.checks.get(name)) and check.facts}
+        key = tuple((name, id(check)) for name, check in checks.items())
+        if key not in self._found:
+            if len(self._found) > GROUPS_KEPT:
+                self._found.clear()
+            self._found[key] = compare({name: check.facts for name, check in checks.items()})
+        return self._found[key]
+
+    def differs_in(self, host: KnownHost, hosts: Iterable[KnownHost], selection: Selection) -> str:
+        """Return in which facts a checked host differs from its peers: ``kernel, links: mtu, speed``."""
+        check = selection.checks.get(host.name)
+        if check is None or not check.facts:
+            return ""
+        odd = sorted(self.of(host, hosts, selection).odd_of(host.name), key=lambda each: not each.matters)
+        parts: dict[str, dict[str, None]] = {}
+        for each in odd:
+            subject, _, part = each.title.partition(": ")
+            parts.setdefault(subject, {})[part] = None
+        told = (f"{subject}: {', '.join(known)}" if (known := [*filter(None, names)]) else subject
+                for subject, names in parts.items())  # fmt: skip
+        return ", ".join(told)
+
+
+def together_lines(found: FactsTogether, hosts: Mapping[str, Facts], ticked: int, width: int) -> list[Line]:
+    """Return what `hosts`, those of the ticked ones that were checked, have in common, then what they differ in."""
+    told = [*machine_lines(hosts), *common_lines(found), *differing_lines(found)]
+    lines = [Line(), rule("Ticked hosts together", f"{len(hosts)} of {ticked} checked", width)]
+    return [*lines, *(line for label, runs in told for line in labelled([(label, LABEL)], runs, width, INDENT))]
+
+
+def fact_lines(facts: Facts) -> Iterator[Labelled]:
+    """Yield label and value of what a check read."""
+    kernel = str(facts.get("kernel") or "").removeprefix("Linux ")
+    yield from fact("system", facts.get("os"), facts.get("hostname"), kernel, facts.get("arch"))
+    cores, model, load = facts.get("cpus"), facts.get("cpu_model"), facts.get("load1")
+    yield from fact("cpu", f"{cores} cores" if cores else None, model, f"load {load}" if load else None)
+    free = fact_text(facts, "mem_available_bytes")
+    yield from fact("memory", fact_text(facts, "mem_bytes"), free and f"{free} available")
+    name = tool()
+    yield from fact(name, facts.get(f"{name}_version"), facts.get(f"{name}_path"))
+    left = fact_text(facts, "target_free_bytes")
+    whole = fact_text(facts, "target_total_bytes")
+    space = f"{left} free{f' of {whole}' if whole else ''}" if left else None
+    mount = f"{facts.get('target_fstype')} from {facts.get('target_source')}" if facts.get("target_source") else None
+    yield from fact("target", facts.get("target"), space, mount)
+    known = dict(common_lines(compare({"": facts})))
+    yield from ((subject, known[subject]) for subject in ("network", "disks") if subject in known)
+
+
+def fact(label: str, first: object, *more: object) -> Iterator[Labelled]:
+    """Yield a label with what is known of it, nothing when that is nothing."""
+    known = [str(value) for value in (first, *more) if value]
+    if known:
+        rest = "".join(f", {value}" for value in known[1:])
+        yield label, [(known[0], BRIGHT), (rest, LABEL)]

@@ -1,0 +1,474 @@
+"""Step 4: the whole cluster in one picture while a run goes on, and the same picture of a run played again.
+
+Pull, not push: one timer reads the journal into the state and hands it to the widgets, which repaint the cells that
+changed. Nothing is sent per sample, and nothing at all while the screen is hidden."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from textual import on
+from textual.containers import Horizontal
+from textual.widget import Widget
+
+from tui.app.dialogs.findings import HostDialog
+from tui.app.frame.step_screen import ROOMY, KeyBar
+from tui.app.screens import live_health, live_series, live_text
+from tui.app.screens.live_feed import CLEAR_HEAT, HEADS, LEAST_HOST_LINES, ROOMY_LINES, LiveFeed, Now, rooms_of
+from tui.app.screens.live_search import VersusScreen
+from tui.app.screens.live_series import HostsOverTime
+from tui.app.services import remedies
+from tui.app.widgets.field import TextInput
+from tui.app.widgets.graph import Graph, GraphPanel, Pulse
+from tui.app.widgets.graph_panels import HeatPanel, Subject, panels, with_behind
+from tui.app.widgets.host_rows import ServerTable
+from tui.app.widgets.host_table import FOLD, NOBODY, HostTable
+from tui.app.widgets.run_panels import (
+    ELSEWHERE,
+    NOTHING_TOLD,
+    Banner,
+    HostFactsBar,
+    MessageLog,
+    OperationsPanel,
+    PercentileTable,
+    RunHeader,
+)
+from tui.app.widgets.search_panel import MatrixPanel, SearchPanel
+from tui.metrics.units import clock
+from tui.record.progress import LiveMatrix
+from tui.record.search import LiveSearch
+from tui.text.line import Line
+from tui.text.plot import TimeAxis
+
+CHROME_LINES = 4  # top bar, two lines of header, footer
+STRIPS = ("banner", "health")  # as high as their lines
+FIXED = ("percentiles", "messages")  # widgets whose height does not give way
+LEAST_MATRIX = 3  # a heading, the axes, one row
+
+
+class LiveScreen(VersusScreen):
+    """One run, live or (with a speed) as a replay: what is chosen to be looked at, and the panels that show it."""
+
+    SCOPE = "live"
+    CSS_PATH = "live.tcss"
+    PANELS: ClassVar[tuple[str, ...]] = ("iops", "bandwidth", "latency")
+    ZOOMS: ClassVar[tuple[str, ...]] = ("heat", *PANELS)
+
+    def __init__(
+        self,
+        run_dir: Path,
+        replay_speed: float | None = None,
+        now: Now = time.time,
+        alive: Callable[[Path], bool] | None = None,
+    ) -> None:
+        super().__init__(run_dir, replay_speed, now, alive)
+        self.zoomed: str | None = None
+        self.hidden: set[str] = set()  # panels that were put away
+        self.search = LiveSearch(self.plan)
+        self.matrix = LiveMatrix(None if self.search.searches else self.plan)
+        self.matrix_size = "some" if self.matrix.plan is not None else "none"  # most: in place of the hosts
+        self.together = HostsOverTime()  # of a metadata benchmark
+        self.alone: HostsOverTime | None = None  # of the host that is shown alone
+
+    # -- building
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Header, health, graphs, heat map, percentiles, hosts, messages."""
+        symbols = self.shell.symbols
+        yield RunHeader(symbols.name, id="live-header")
+        yield Banner(id="live-banner")
+        yield Banner(id="live-health")
+        yield Pulse(symbols.name, id="live-pulse")
+        with Horizontal(id="live-graphs"):
+            for name in self.PANELS:
+                yield GraphPanel(id=f"live-{name}", symbols=symbols.name)
+        yield HeatPanel(symbols.name, id="live-heat")
+        yield OperationsPanel(id="live-operations")
+        yield HostFactsBar(id="live-facts")
+        yield PercentileTable(symbols.name, id="live-percentiles")
+        yield MatrixPanel(symbols.name, id="live-matrix")
+        yield SearchPanel(symbols.name, id="live-search")
+        thresholds = self.plan.thresholds if self.plan is not None else {}
+        yield HostTable(symbols.name, thresholds, id="live-hosts")
+        yield TextInput(placeholder="filter: part of a host's name, or h[1-4]", classes="filter", id="live-filter")
+        yield ServerTable(thresholds, id="live-servers")
+        marks = {"info": symbols.dot, "warning": symbols.warn, "error": symbols.bad}
+        yield MessageLog(marks, id="live-messages")
+
+    @property
+    def matrix_panel(self) -> MatrixPanel:
+        """The matrix, of runs that have one."""
+        return self.query_one("#live-matrix", MatrixPanel)
+
+    @property
+    def log_pane(self) -> MessageLog:
+        """The messages."""
+        return self.query_one("#live-messages", MessageLog)
+
+    # -- painting
+
+    def paint(self) -> None:
+        """Hand the state to the widgets."""
+        if not self.is_mounted:
+            return
+        self.keep_cursor()
+        feed, state, axis = self.feed, self.feed.state, self.axis
+        view = state.hosts.get(self.host or "")
+        subject = live_text.subject_of(state, view, self.shown_job, live_text.about(state, self.plan))
+        self.show_search()
+        head = live_text.head(feed, self.plan, self.mode(), self.search_panel.view)
+        self.query_one("#live-header", RunHeader).show(head)
+        strip = live_text.banner(feed, self.plan, self.size.width - 2, self.size.height)
+        self.query_one("#live-banner", Banner).show(strip)
+        self.paint_hosts(subject, axis)
+        self.paint_health()
+        plain, counted = self.shell.symbols.name == "ascii", live_text.operation_of(state, self.plan)
+        waits = live_text.latencies_of(state, subject)
+        graphs: tuple[Graph, ...] = panels(state, subject, waits, axis, ascii_only=plain, counted=counted)
+        if self.shown_job is None:  # of single jobs nothing is kept
+            graphs = with_behind(graphs, subject, self.behind, state.current.step, self.host or "")
+        self.paint_graphs(graphs, counted=bool(counted))
+        self.paint_heat(waits, axis)
+        said_of_host = live_text.host_facts(state, view, self.table.found, self.table.spread, axis.cursor_s)
+        self.query_one("#live-facts", HostFactsBar).show(*said_of_host, self.detail_lines(axis))
+        kind = live_text.latency_kind_of(state, self.plan)
+        shown = live_text.percentiles(waits, kind, self.heat_beside(), axis, counted=bool(counted))
+        self.query_one("#live-percentiles", PercentileTable).show(*shown)
+        said = live_text.messages(state, view)
+        messages = self.room_for_messages(len(said))
+        operations = self.show_operations(messages)
+        if self.matrix_size != "none":
+            self.matrix_panel.show(self.matrix.cells(state), self.matrix.progress(state))
+        self.show_keys()
+        self.share_room(messages + operations)
+        self.log_pane.empty = ELSEWHERE if live_text.says_all(state) else NOTHING_TOLD
+        self.log_pane.show(said)
+
+    def detail_lines(self, axis: TimeAxis) -> list[Line]:
+        """Return what stands under the facts of the host that is shown alone, where there is room."""
+        state, host = self.feed.state, self.host or ""
+        if host not in state.hosts or self.size.height < ROOMY_LINES:
+            return []
+        self.alone = live_health.over_time(state, host, self.alone)
+        return live_health.strip(state, host, self.alone, axis, self.size.width - 2, self.shell.symbols.name)
+
+    def paint_health(self) -> None:
+        """Say how well the run is."""
+        lines = 2 if self.size.height >= ROOMY_LINES else 1
+        spread = self.table.spread_now
+        told = live_health.health(self.found, self.feed.state, self.plan, spread, self.size.width - 2, lines=lines)
+        self.query_one("#live-health", Banner).show(told)
+
+    def paint_hosts(self, subject: Subject, axis: TimeAxis) -> None:
+        """Show the hosts, worst first, and the servers, now or at the cursor."""
+        state, table = self.feed.state, self.table
+        clients, servers = live_text.telemetry_of(state, axis.cursor_s)
+        table.brief, table.blank = live_text.says_all(state), live_text.is_between(state)
+        table.cursor_s, table.cursor_text = axis.cursor_s, axis.cursor_text
+        table.show(
+            list(state.hosts.values()),
+            state.clock.now,
+            self.shown_job,
+            subject.host_waits,
+            live_health.marks(self.found, len(state.hosts)),
+            clients,
+            live_text.counted_of(state, self.plan),
+        )
+        seen_t = state.clock.now if axis.cursor_s is None else axis.cursor_s + 1.0
+        self.query_one("#live-servers", ServerTable).show(servers, seen_t)
+
+    def paint_graphs(self, graphs: Sequence[Graph], *, counted: bool) -> None:
+        """Show the graphs, and the same figures in a line for where these have no room.
+
+        `counted`: files, which stay empty, so that there is no bandwidth.
+        """
+        for name, graph in zip(self.PANELS, graphs, strict=True):
+            self.query_one(f"#live-{name}", GraphPanel).show(graph)
+        pairs = zip(self.PANELS, graphs, strict=True)
+        self.query_one("#live-pulse", Pulse).show([each for name, each in pairs if name != "bandwidth" or not counted])
+
+    # -- what has room
+
+    def show_keys(self) -> None:
+        """Say which keys matter: that of jobs where there are several."""
+        if self.filter.has_focus:
+            return
+        jobs, bar = len(self.feed.state.current.jobs) > 1, self.query_one(KeyBar)
+        gone = live_text.is_gone(self.feed)
+        over = self.feed.state.ended or gone
+        mends = remedies.of_state(self.feed.state) is not None
+        useless = {"live.job": jobs, "live.stop": not over, "live.remedy": mends}
+        useless["live.behind"] = not self.search.searches
+        bar.leave_out(*(key for key, useful in useless.items() if not useful))
+        shown = live_health.FooterState(self.feed.replay, over, gone, mends, jobs, self.found is not None,
+                             self.size.width >= ROOMY, self.has_class("-log"), self.zoomed,
+                             self.cursor_s is not None)  # fmt: skip
+        bar.show_hint(*live_health.hint(shown))
+
+    def show_operations(self, messages: int) -> int:
+        """In a step of a metadata benchmark, show its phases in place of graphs that it has no samples for.
+
+        `messages`: lines that these take. Returns the height of what is shown.
+        """
+        state = self.feed.state
+        nothing = live_text.says_all(state)
+        self.set_class(nothing, "-nothing")
+        step = live_text.metadata_step(state, self.plan) if not nothing else None
+        self.set_class(step is not None, "-operations")
+        if step is None:
+            return 0
+        at = state.at_step(step.index)
+        if self.together.step is not at:
+            self.together = HostsOverTime(at)
+        self.together.take(at.telemetry.values())
+        word, rates = self.rates_before(step.index)
+        beside = live_series.Beside(self.together, self.shell.symbols.name, word, rates)
+        room = self.room_for_operations(messages)
+        phases, now = tuple(step.directions), state.clock.now
+        make = partial(live_series.live_lines, at.metadata, now, phases=phases, room=room, beside=beside)
+        height = len(make(self.size.width - 2))
+        self.query_one("#live-operations", OperationsPanel).show(make, height)
+        return height
+
+    def room_for_operations(self, messages: int) -> int:
+        """Return the lines that a metadata benchmark has: all but those of some hosts, servers and messages."""
+        strips = sum(len(self.query_one(f"#live-{name}", Banner).text) for name in STRIPS)
+        hosts = min(len(self.feed.state.hosts), max(LEAST_HOST_LINES, self.size.height // 6)) + HEADS
+        facts = self.query_one("#live-facts", HostFactsBar).wanted
+        return self.size.height - CHROME_LINES - strips - messages - facts - hosts - self.room_for_servers()
+
+    def room_for_messages(self, count: int) -> int:
+        """Give the messages a line each under their heading, up to an eighth of the screen. Return their height."""
+        if self.has_class("-log"):
+            self.log_pane.styles.height = "1fr"
+        if self.has_class("-log") or not self.is_shown("messages"):
+            return 0
+        height = min(count + 1, max(2, self.size.height // 8))
+        if self.log_pane.styles.height is None or self.log_pane.styles.height.value != height:
+            self.log_pane.styles.height = height
+        return height
+
+    def share_room(self, others: int) -> None:
+        """Share the lines among graphs, heat map and hosts: what has no room stands in a line, or is folded."""
+        height = self.size.height
+        sampled = not self.has_class("-operations")
+        table = self.query_one(PercentileTable)
+        with_table = sampled and self.is_shown("percentiles")
+        others += len(table.given) + 1 if with_table else 0
+        others += sum(len(self.query_one(f"#live-{name}", Banner).text) for name in STRIPS)
+        others += self.query_one("#live-facts", HostFactsBar).wanted
+        others += self.room_for_servers()
+        others += self.room_for_matrix(height - CHROME_LINES - others)
+        others += self.room_for_search(height - CHROME_LINES - others)
+        if self.has_class("-nothing"):
+            return
+        roomy = height >= ROOMY_LINES
+        room = height - CHROME_LINES - others
+        graphs, heat = (sampled and self.is_shown(name) for name in ("graphs", "heat"))
+        hosts, least = len(self.table.hosts), self.table.least_rows
+        if self.has_class("-matrix"):  # it has their lines
+            room, hosts, least = room + HEADS, 0, 0
+        rooms = rooms_of(room, roomy, hosts, least, graphs=graphs, heat=heat)
+        brief = with_table and table.spare > 1 and 0 < rooms.heat < CLEAR_HEAT
+        table.shorten(brief=brief)
+        if brief:
+            rooms = rooms_of(room + table.spare, roomy, hosts, least, graphs=graphs, heat=heat)
+        wide = (rooms.graphs, rooms.heat, rooms.pulse)
+        for name, lines in zip(("graphs", "heat", "pulse"), wide, strict=True):
+            self.give(name, lines)
+        counts = bool(live_text.operation_of(self.feed.state, self.plan))
+        away = {"latency" if rooms.heat else "", "bandwidth" if counts else ""}  # files stay empty
+        for name in self.PANELS:
+            shown = self.zoomed == name if self.zoomed else name not in away
+            self.query_one(f"#live-{name}").set_class(not shown, "-none")
+        folds = rooms.folds and sampled  # without figures nobody is like the others: they scroll
+        if self.table.folds != folds:
+            self.table.folds = folds
+            self.table.put_rows()
+
+    def give(self, name: str, lines: int) -> None:
+        """Give a panel so many lines; a zoomed one takes what there is."""
+        panel = self.query_one(f"#live-{name}")
+        within = "heat" if self.zoomed == "heat" else "graphs"
+        if self.zoomed is not None:
+            panel.set_class(name != within, "-none")
+            panel.styles.height = "1fr"
+            return
+        panel.set_class(lines == 0, "-none")
+        if panel.styles.height is None or panel.styles.height.value != lines or panel.styles.height.is_fraction:
+            panel.styles.height = lines
+
+    def is_shown(self, name: str) -> bool:
+        """Tell whether a panel was not put away."""
+        return name not in self.hidden
+
+    def room_for_servers(self) -> int:
+        """Give the servers a line each, as far as a quarter of the screen goes, and a heading; return their height."""
+        table = self.query_one("#live-servers", ServerTable)
+        height = min(len(table.rows), max(2, self.size.height // 4 - 1)) + 1 if table.rows else 0
+        if table.styles.height is None or table.styles.height.value != height:
+            table.styles.height = height
+            table.set_class(height > 0, "-shown")
+        return height
+
+    def room_for_matrix(self, room: int) -> int:
+        """Give the matrix what it needs of the lines under the graphs, the hosts keep some; return its height."""
+        panel = self.matrix_panel
+        wanted = panel.wanted_height(self.size.width - 2) if self.matrix_size != "none" else 0
+        roomy = self.size.height >= ROOMY_LINES
+        graphs = 15 if roomy else 8
+        least = 3 if not roomy else min(len(self.feed.state.hosts) + 2, room // 4)
+        height = min(wanted, room - graphs - (0 if self.matrix_size == "most" else least))
+        height = height if height >= LEAST_MATRIX else 0
+        if height != panel.outer_size.height or panel.has_class("-shown") != (height > 0):
+            panel.styles.height = height
+            panel.set_class(height > 0, "-shown")
+        return height
+
+    # -- actions: the display
+
+    def action_put(self, name: str) -> None:
+        """Put a panel away, or show it again."""
+        self.hidden ^= {name}
+        if name in FIXED:
+            self.query_one(f"#live-{name}").set_class(not self.is_shown(name), "-none")
+        self.call_after_refresh(self.paint)
+
+    def action_job(self) -> None:
+        """Show the next job alone; after the last one all together."""
+        jobs = list(self.feed.state.current.jobs)
+        if len(jobs) < 2:
+            self.notify("there is one job: nothing to choose from")
+            return
+        order = [None, *jobs]
+        self.job = order[(order.index(self.shown_job) + 1) % len(order)]
+        self.paint()
+
+    def action_sort(self) -> None:
+        """Sort the hosts by the next column."""
+        self.table.sort_by_next()
+
+    def action_reverse(self) -> None:
+        """Turn the order of the hosts round."""
+        self.table.sort_by_next(reverse=True)
+
+    def action_fold(self) -> None:
+        """Fold hosts that are like the others where they have no room, never, or always."""
+        self.table.next_view()
+        self.paint()
+
+    def show_rows(self) -> None:
+        """Show the hosts whose names hold what was typed."""
+        self.table.wanted = self.filter.value.strip()
+        self.paint()
+
+    @property
+    def picklist(self) -> HostTable:
+        """The list that is filtered."""
+        return self.table
+
+    def action_zoom(self) -> None:
+        """Give all room to the heat map, then to one graph after the other, then share it again."""
+        order = (None, *self.ZOOMS)
+        self.zoom(order[(order.index(self.zoomed) + 1) % len(order)])
+
+    def zoom(self, name: str | None) -> None:
+        """Give all room to a panel, or share it."""
+        self.zoomed = name
+        self.set_class(name is not None, "-zoomed")
+        self.call_after_refresh(self.paint)
+
+    def action_log(self) -> None:
+        """Show all messages instead of the hosts, or the hosts again."""
+        self.set_class(not self.has_class("-log"), "-log")
+        self.log_pane.whole = self.has_class("-log")
+        self.log_pane.scroll_back = 0
+        (self.log_pane if self.log_pane.whole else self.table).focus()
+        self.call_after_refresh(self.paint)
+
+    def action_matrix(self) -> None:
+        """Give the matrix the room of the hosts, then none, then some again."""
+        if self.search.searches:
+            self.action_put("search")
+            return
+        if self.matrix.plan is None:
+            self.notify("this run has one measurement: there is no matrix")
+            return
+        after = {"some": "most", "most": "none", "none": "some"}
+        self.matrix_size = after[self.matrix_size]
+        self.set_class(self.matrix_size == "most", "-matrix")
+        self.call_after_refresh(self.paint)
+
+    def action_open(self) -> None:
+        """Show the host under the cursor in all panels; of a run that is over, go to its result."""
+        over = self.feed.state.ended or (isinstance(self.feed, LiveFeed) and self.feed.gone)
+        if self.table.cursor_key == NOBODY:
+            return
+        if self.table.cursor_key == FOLD:
+            self.table.view = "all"
+            self.paint()
+            return
+        if over and not self.feed.replay:
+            self.shell.open_result(self.run_dir)
+            return
+        self.show_host(None if self.host == self.table.cursor_key else self.table.cursor_key)
+
+    def action_about(self) -> None:
+        """Show all there is of the host under the cursor, or of the server where the cursor is among these."""
+        servers, state = self.query_one("#live-servers", ServerTable), self.feed.state
+        name = (servers if servers.has_focus else self.table).cursor_key or ""
+        view, over = state.hosts.get(name), live_health.over_time(state, name)
+        if view is None and not over.known:
+            self.notify("choose a host first: Enter shows those that are folded" if name == FOLD else "no host yet")
+            return
+        said = live_text.host_facts(state, view, self.table.found, self.table.spread)[2]
+        now_s = state.clock.now - live_text.clock_zero_t(state, self.plan)
+        make = partial(live_health.whole, state, name, said, over, self.axis, self.shell.symbols.name)
+        self.app.push_screen(HostDialog(f"{name} at {clock(now_s)}", make))
+
+    def show_host(self, name: str | None) -> None:
+        """Show one host in all panels, or all hosts together."""
+        self.host = name
+        self.paint()
+
+    @on(HostTable.Clicked)
+    def choose_clicked(self, event: HostTable.Clicked) -> None:
+        """A double click shows a host."""
+        if event.twice:
+            self.show_host(event.key)
+
+    @on(HostTable.Moved)
+    def follow_cursor(self, event: HostTable.Moved) -> None:
+        """While one host is shown, the panels follow the cursor."""
+        if self.host is not None and event.key not in (FOLD, NOBODY):
+            self.show_host(event.key)
+        elif self.by_host:
+            self.paint()
+
+    def action_back(self) -> None:
+        """Leave the log or the host first, then the screen."""
+        if self.filter.has_class("-shown"):
+            super().action_back()
+        elif self.has_class("-log"):
+            self.action_log()
+        elif self.zoomed is not None:
+            self.zoom(None)
+        elif self.cursor_s is not None:
+            self.cursor_s = None
+            self.paint()
+        elif self.host is not None:
+            self.show_host(None)
+        elif self.by_host:
+            self.action_heat_host()
+        else:
+            super().action_back()
+
+    def action_detach(self) -> None:
+        """Leave the screen; the run needs nobody to watch it."""
+        if not self.feed.replay and not self.feed.state.ended:
+            self.notify(f"{self.run_dir.name} goes on; 4 brings you back")
+        self.shell.go("runs" if self.feed.replay else "hosts")

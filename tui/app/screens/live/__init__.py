@@ -1,1 +1,0 @@
-"""Step 4: a run while it goes on, or played again."""

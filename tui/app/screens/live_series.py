@@ -1,0 +1,431 @@
+"""Live: figures per second of single hosts and of operations."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from tui.metrics import units
+from tui.metrics.telemetry import metric_of, parse_column
+from tui.model.event import ALL_OVER
+from tui.text.line import (
+    ACCENT,
+    FAINT,
+    LABEL,
+    TEXT,
+    VALUE,
+    Line,
+    Run,
+    clip,
+    fit,
+    rule,
+    width_of,
+    width_of_runs,
+    with_cell,
+)
+from tui.text.plot import TimeAxis, axis_of, spread_over
+from tui.text.sparkline import Symbols, area
+
+if TYPE_CHECKING:
+    from tui.journal.progress import MetadataView
+    from tui.journal.telemetry import HostTelemetry
+    from tui.model.step_record import MetadataRecord
+
+MOST_ROWS = 6  # of a lane
+HEADROOM = {1: 1.2, 2: 1.4}  # by rows: full cells would join the lanes; of more rows the upper one stays empty
+Together = Literal["mean", "sum", "most"]
+
+
+class Lane(Struct, frozen=True):
+    """One thing that hosts of a role do, and how those of several hosts make one figure."""
+
+    title: str
+    role: Literal["client", "server", ""]  # empty: of both
+    columns: tuple[str, ...]  # FAMILY.FIELD
+    together: Together
+    colour: str
+    top: float | None = None  # of the scale; None: the largest value
+
+
+LANES = (
+    Lane("CPU", "client", ("cpu.busy",), "mean", "read", 100.0),
+    Lane("busiest core", "client", ("core.busy",), "most", "read", 100.0),
+    Lane("network", "client", ("nic.rx", "nic.tx", "rdma.rx", "rdma.tx"), "sum", "latency"),
+    Lane("servers CPU", "server", ("cpu.busy",), "mean", "other", 100.0),
+    Lane("servers disk", "server", ("dev.busy",), "most", "other", 100.0),
+    Lane("disk", "client", ("dev.busy",), "most", "write", 100.0),
+)
+OF_HOST = (
+    Lane("CPU", "", ("cpu.busy",), "mean", "read", 100.0),
+    Lane("core", "", ("core.busy",), "most", "read", 100.0),
+    Lane("network", "", ("nic.rx", "nic.tx", "rdma.rx", "rdma.tx"), "sum", "latency"),
+    Lane("disk", "", ("dev.busy",), "most", "write", 100.0),
+    Lane("load CPU", "", ("gen.cpu",), "sum", "other"),
+    Lane("in flight", "", ("dev.queue",), "sum", "write"),
+    Lane("processes", "", ("group.cpu",), "sum", "other"),
+)
+LEAST_LANE, GAP = 28, 3  # cells of a lane beside others, and between them
+
+
+class HostSecond(Struct):
+    """What hosts did in one second."""
+
+    total: float = 0.0
+    count: int = 0
+    most: float = 0.0
+
+    def add(self, value: float) -> None:
+        """Take what one host did."""
+        self.total, self.count, self.most = self.total + value, self.count + 1, max(self.most, value)
+
+    def figure(self, together: Together) -> float:
+        """Return the figure of all of them."""
+        return {"mean": self.total / max(1, self.count), "sum": self.total, "most": self.most}[together]
+
+
+class HostsOverTime:
+    """What hosts did second by second of the run, taken up as it comes: a look costs what is new. Of one step."""
+
+    def __init__(self, step: object = None, kinds: Sequence[Lane] = LANES) -> None:
+        self.step = step
+        self.kinds = kinds
+        self.lanes: dict[str, dict[int, HostSecond]] = {}
+        self._taken: dict[str, float] = {}  # by host: the end of the newest interval
+        self._columns: dict[tuple[str, str], tuple[int, list[array[float]]]] = {}
+
+    def take(self, hosts: Iterable[HostTelemetry]) -> None:
+        """Take what is new of these hosts."""
+        for host in hosts:
+            before = self._taken.get(host.host, float("-inf"))
+            at = len(host.end_t)
+            while at and host.end_t[at - 1] > before:
+                at -= 1
+            if at < len(host.end_t):
+                self._taken[host.host] = host.end_t[-1]
+                for lane in self.kinds:
+                    if lane.role in ("", host.role):
+                        self._take(lane, host, at)
+
+    def _take(self, lane: Lane, host: HostTelemetry, at: int) -> None:
+        columns = self._columns_of(lane, host)
+        for place in range(at, len(host.end_t)) if columns else ():
+            known = [value for values in columns if (value := values[place]) == value]
+            if known:
+                seconds = self.lanes.setdefault(lane.title, {})
+                second = seconds.setdefault(int(host.end_t[place] - host.interval_s[place] / 2), HostSecond())
+                second.add(max(known) if lane.together == "most" else sum(known))
+
+    def _columns_of(self, lane: Lane, host: HostTelemetry) -> list[array[float]]:
+        """Return the columns of a host that belong to a lane; looked for anew when there are more."""
+        key, count = (host.host, lane.title), len(host.columns)
+        known = self._columns.get(key)
+        if known is None or known[0] != count:
+            found = [values for name, values in host.columns.items() if is_of(name, lane)]
+            known = self._columns[key] = (count, found)
+        return known[1]
+
+    def values(self, lane: Lane) -> tuple[int, list[float | None]]:
+        """Return the first second of a lane, and a value a second."""
+        seconds = self.lanes.get(lane.title, {})
+        if not seconds:
+            return 0, []
+        first, last = min(seconds), max(seconds)
+        found = [seconds.get(each) for each in range(first, last + 1)]
+        return first, [None if each is None else each.figure(lane.together) for each in found]
+
+    @property
+    def known(self) -> list[Lane]:
+        """The lanes that have something to show."""
+        return [lane for lane in self.kinds if lane.title in self.lanes]
+
+    def line(self, axis: TimeAxis, width: int, symbols: Symbols) -> Line:
+        """Return as many lanes as one line has room for, each a name, its course and its newest figure."""
+        shown = self.known[: max(1, (width + GAP) // (LEAST_LANE + GAP))]
+        runs: list[Run] = []
+        for place, lane in enumerate(shown):
+            room = (width - GAP * (len(shown) - 1)) // len(shown)
+            said = self._figure(lane, axis)
+            columns = max(1, room - len(lane.title) - width_of(said[0]) - 2)
+            (course,) = self._course(lane, axis, columns, 1, symbols)
+            gap = " " * GAP if place else ""
+            runs += [(f"{gap}{lane.title} ", LABEL), *course, (f" {said[0]}", said[1])]
+        return Line.of(*clip(runs, width))
+
+    def lines(self, axis: TimeAxis, name: int, columns: int, figure: int, room: int, symbols: Symbols) -> list[Line]:
+        """Return the lanes that have something to show, as high as `room` lines allow, and the times below.
+
+        `name`, `columns` and `figure` are the cells of the name, of the course and of the newest figure.
+        """
+        shown = self.known[: room - 1]
+        if not shown or columns < 1:
+            return []
+        each, more = divmod(room - 1, len(shown))  # the first ones are what one looks at most
+        lines = []
+        for place, lane in enumerate(shown):
+            rows = min(MOST_ROWS, each + (place < more))
+            lines += self._lane(lane, axis, name, columns, figure, rows, symbols)
+        return [*lines, Line.of((" " * name, TEXT), (axis.labels(columns), LABEL))]
+
+    def _lane(
+        self, lane: Lane, axis: TimeAxis, name: int, columns: int, figure: int, rows: int, symbols: Symbols
+    ) -> list[Line]:
+        text, role = self._figure(lane, axis)
+        said: Run = (fit(text, figure, right=True), role)
+        lines = []
+        for row, course in enumerate(self._course(lane, axis, columns, rows, symbols)):
+            last = row == rows - 1  # name and figure stand on the base line
+            title: Run = (fit(f"  {lane.title}" if last else "", name), LABEL)
+            lines.append(Line.of(title, *course, *([said] if last else [])))
+        return lines
+
+    def _course(self, lane: Lane, axis: TimeAxis, columns: int, rows: int, symbols: Symbols) -> list[list[Run]]:
+        first, values = self.values(lane)
+        drawn = spread_over(values, first, axis, columns, peaks=lane.together == "most")
+        top = lane.top or max((value for value in drawn if value is not None), default=1.0)
+        texts = area(drawn, columns, rows, "ascii" if symbols == "ascii" else "block", 0, top * headroom(rows))
+        if axis.cursor_s is None:
+            return [[(text, lane.colour)] for text in texts]
+        at = axis.column_of(axis.cursor_s, columns)
+        return [with_cell([(text, lane.colour)], at, ("│", ACCENT)) for text in texts]
+
+    def _figure(self, lane: Lane, axis: TimeAxis) -> Run:
+        """Return the newest figure of a lane, or that of the cursor's second."""
+        first, values = self.values(lane)
+        if axis.cursor_s is not None:
+            values = values[max(0, axis.cursor_s - first) : max(0, axis.cursor_s + 1 - first)]
+        shown = next((value for value in reversed(values) if value is not None), None)
+        metric = metric_of(lane.columns[0])
+        return metric.text(None if shown is None else round(shown, 1)), "warn" if metric.is_full(shown) else TEXT
+
+
+def headroom(rows: int) -> float:
+    """Return how much longer the scale of a lane is than what it shows, so that no lane touches the one above."""
+    return HEADROOM.get(rows) or rows / (rows - 1)
+
+
+def is_of(name: str, lane: Lane) -> bool:
+    """Tell whether a column of telemetry belongs to a lane; what is left of other devices does not."""
+    parts = parse_column(name)
+    return f"{parts.family}.{parts.field}" in lane.columns and parts.subject != "others"
+
+
+NAME = 15
+CELL = 10
+SPREAD = 9
+TOTAL = 11  # cells of a lane's time, or of its figure
+SHORT_S = 10.0
+MOST_LANES = 8
+LEAST_OVER_TIME = 4  # rule, phases, one lane, times
+COLOURS = {"create": "write", "stat": "read", "read": "latency", "remove": "other"}
+PHASES = ("create", "stat", "read", "remove")
+
+
+class Beside(Struct, frozen=True):
+    """What stands beside a benchmark's own words: what its hosts do, and rates of another run with a word for them."""
+
+    hosts: HostsOverTime | None = None
+    symbols: Symbols = "braille"
+    word: str = ""
+    rates: Mapping[str, float] = {}
+
+
+NOTHING = Beside()
+
+
+def live_lines(
+    view: MetadataView | None,
+    now: float,
+    width: int,
+    phases: tuple[str, ...] = PHASES,
+    room: int = 99,
+    beside: Beside = NOTHING,
+) -> list[Line]:
+    """Return the phase of now, a row an operation with its rate in each iteration, and the time of each iteration.
+
+    Where there is room, how the iterations compare, and what the hosts do over time. Estimates carry "~". `room`: lines
+    that there are at most for all of it.
+    """
+    if view is None or not view.phase:
+        return [Line.of(("Operations  ", "title"), ("ranks are starting", LABEL))]
+    lines = rate_lines(view, now, width, phases, beside)
+    lanes = min(MOST_LANES, room - len(lines) - 1)
+    if lanes > 0:
+        lines += time_lines(view, now, width, lanes, phases)
+    bars = bar_lines(view, width, phases, beside)
+    if bars and len(lines) + len(bars) <= room:
+        lines += bars
+    return [*lines, *over_time_lines(view, now, width, room - len(lines), beside)]
+
+
+def rate_lines(view: MetadataView, now: float, width: int, phases: tuple[str, ...], beside: Beside) -> list[Line]:
+    """Return where it is, and a row an operation with its rates."""
+    before = CELL if beside.rates else 0
+    columns = max(1, min(view.iterations, (width - NAME - SPREAD - before) // CELL))
+    first = max(1, view.iteration - columns + 1)
+    shown = range(first, first + columns)
+    head = Line.of(*clip([("Operations  ", "title"), *where(view, now)], width))
+    titles = "".join(f"{f'it. {number}':>{CELL}}" for number in shown) + f"{'spread':>{SPREAD}}"
+    lines = [head, Line.of((fit("ops/s", NAME), LABEL), (titles, LABEL), (f"{beside.word:>{before}}", LABEL))]
+    return [*lines, *(_operation(view, phase, shown, beside.rates.get(phase), before) for phase in phases)]
+
+
+def _operation(view: MetadataView, phase: str, shown: range, other: float | None = None, before: int = 0) -> Line:
+    """Return the rates of one operation, how far its iterations are apart, and that of the other run."""
+    rates = {each.iteration: each for each in view.finished if each.operation == phase}
+    here = phase == view.phase and not view.over
+    runs: list[Run] = [(fit(f"{'› ' if here else '  '}{phase}", NAME), COLOURS.get(phase, TEXT))]
+    for number in shown:
+        found, running = rates.get(number), here and number == view.iteration
+        text = f"{'~' if found.estimated else ''}{units.iops(found.rate)}" if found else "now" if running else "·"
+        runs.append((f"{text:>{CELL}}", VALUE if found else "accent" if running else FAINT))
+    values = [each.rate for each in rates.values()]
+    apart = (max(values) - min(values)) / max(values) if len(values) > 1 and max(values) else None
+    runs.append((f"{'' if apart is None else units.percent(apart):>{SPREAD}}", LABEL))
+    return Line.of(*runs, (f"{units.iops(other) if other is not None else '':>{before}}", TEXT))
+
+
+def bar_lines(view: MetadataView, width: int, phases: tuple[str, ...], beside: Beside = NOTHING) -> list[Line]:
+    """Return a bar an operation and iteration, each operation on a scale of its own; empty with nothing to compare.
+
+    The scale ends at the best, with which all others are compared.
+    """
+    rates = {name: {each.iteration: each.rate for each in view.finished if each.operation == name} for name in phases}
+    numbers = sorted({number for known in rates.values() for number in known})[-MOST_LANES:]
+    if len(numbers) < 2 and not (numbers and beside.rates):
+        return []
+    cell = (width - NAME) // len(phases)
+    best = {phase: max([*rates[phase].values(), beside.rates.get(phase, 0.0)], default=0.0) for phase in phases}
+    titles = [(fit(phase, cell), COLOURS.get(phase, TEXT)) for phase in phases]
+    lines = [rule("Rate of each iteration", "beside the best", width), Line.of((" " * NAME, TEXT), *titles)]
+    if beside.rates:
+        runs = [run for phase in phases for run in _bar(beside.rates.get(phase), best[phase], cell, LABEL)]
+        lines.append(Line.of((fit(f"  {beside.word}", NAME), LABEL), *runs))
+    for number in numbers:
+        runs = [run for p in phases for run in _bar(rates[p].get(number), best[p], cell, COLOURS.get(p, TEXT))]
+        lines.append(Line.of((fit(f"  it. {number}", NAME), LABEL), *runs))
+    return lines
+
+
+def _bar(rate: float | None, best: float, cell: int, role: str) -> list[Run]:
+    """Return a bar in a cell, and how far below the best it is."""
+    if rate is None or not best:
+        return [(" " * cell, TEXT)]
+    room = max(1, cell - 8)
+    full = max(1, round(rate / best * room))
+    said = "best" if rate == best else units.share(rate / best - 1, sign="+")
+    return [("━" * full, role), (fit(" " * (room - full) + " " + said, cell - full), TEXT if rate == best else LABEL)]
+
+
+def over_time_lines(view: MetadataView, now: float, width: int, room: int, beside: Beside) -> list[Line]:
+    """Return what the hosts did over time under the phases of the benchmark; empty without telemetry, or room."""
+    columns = width - NAME - TOTAL
+    if beside.hosts is None or not view.begun or room < LEAST_OVER_TIME or columns < 1:
+        return []
+    start, now = view.begun[0][0], view.since_t if view.over else now
+    progress = view.progress(now)
+    axis = axis_of(int(start), None, max(1.0, now - start + (progress[1] if progress is not None else 0.0)))
+    lanes = beside.hosts.lines(axis, NAME, columns, TOTAL, room - 2, beside.symbols)
+    if not lanes:
+        return []
+    cells = _cells(_course(view, now, axis), axis.span_s, columns)
+    return [rule("Hosts over time", "now", width), Line.of((fit("  phase", NAME), LABEL), *cells), *lanes]
+
+
+def _course(view: MetadataView, now: float, axis: TimeAxis) -> list[tuple[str, float, bool]]:
+    """Return (phase, seconds, whether it was seen) from the begin of the axis to now."""
+    ends = [*(t for t, _ in view.begun[1:]), max(now, view.begun[-1][0])]
+    spans = [(phase, end - t, phase not in ("", ALL_OVER)) for (t, phase), end in zip(view.begun, ends, strict=True)]
+    return [("", view.begun[0][0] - axis.start_s, False), *spans]
+
+
+def time_lines(view: MetadataView, now: float, width: int, lanes: int, phases: tuple[str, ...] = PHASES) -> list[Line]:
+    """Return a lane an iteration, on one scale: how long each phase took, and what is still to be expected."""
+    last = view.iterations if view.over else view.iteration
+    shown = range(max(1, last - lanes + 1), last + 1)
+    spans = {number: _lane(view, number, now, phases) for number in shown}
+    scale = max((sum(seconds for _, seconds, _ in lane) for lane in spans.values()), default=0.0)
+    if scale <= 0:
+        return []
+    lines = [rule("Time of each phase", "", width)]
+    for number, lane in spans.items():
+        spent = sum(seconds for _, seconds, known in lane if known)
+        title = (fit(f"  it. {number}", NAME), LABEL)
+        cells = _cells(lane, scale, max(1, width - NAME - TOTAL))
+        free = width - NAME - TOTAL - width_of_runs(cells)
+        lines.append(Line.of(title, *cells, (" " * max(0, free), TEXT), (f"{_length(spent):>{TOTAL}}", TEXT)))
+    return lines
+
+
+def _length(seconds: float) -> str:
+    """Return how long an iteration took; of a short one tenths matter."""
+    return f"{seconds:.1f} s" if seconds < SHORT_S else units.duration(seconds)
+
+
+def _lane(view: MetadataView, number: int, now: float, phases: tuple[str, ...]) -> list[tuple[str, float, bool]]:
+    """Return (phase, seconds, whether they are over) of an iteration."""
+    spent = view.spans(number)
+    lane = [(phase, spent[phase], True) for phase in phases if phase in spent]
+    if number != view.iteration or view.over:
+        return lane
+    if view.phase not in spent:
+        lane.append((view.phase, max(0.0, now - view.since_t), True))
+    return [*lane, *((phase, seconds, False) for phase, seconds in view.ahead(now).items() if phase not in spent)]
+
+
+def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> list[Run]:
+    """Return a lane: the name of each phase, drawn out for as long as it took; weak is what is only expected.
+
+    The last name has room behind it, and stands whole however short its phase is.
+    """
+    runs: list[Run] = []
+    at, done = 0.0, 0
+    last = max((place for place, (_, _, known) in enumerate(lane) if known), default=-1)
+    for place, (phase, seconds, known) in enumerate(lane):
+        at += seconds
+        least = len(phase) if place == last else 1
+        count = max(round(at / scale * width) - done, least if known and seconds else 0)
+        count = min(count, width - done)
+        done += count
+        text = _named(phase, count, whole=place == last) if known else "─" * count
+        runs.append((text, COLOURS.get(phase, TEXT) if known else FAINT))
+    return runs
+
+
+def _named(phase: str, count: int, *, whole: bool) -> str:
+    """Return a phase in so many cells; a gap parts it from the next one where its name fills them."""
+    if count > len(phase) or whole or count < 2:
+        return (phase + " " + "━" * count)[:count]
+    return phase[: count - 1] + " "
+
+
+def where(view: MetadataView, now: float) -> list[Run]:
+    """Return iteration and phase, for how long that has lasted, and how long it lasted before."""
+    iteration: Run = (f"iteration {view.iteration} of {view.iterations}", VALUE)
+    if view.result is not None:
+        return [iteration, ("  done" if view.result.final else "  ended early", LABEL)]
+    if view.over:
+        return [iteration, ("  over, results are taken", LABEL)]
+    elapsed = units.duration(max(0.0, now - view.since_t))
+    before = view.spans(view.iteration - 1).get(view.phase)
+    of = f" of ~{units.duration(before)}" if before else ""
+    return [iteration, (f"  {view.phase} ", COLOURS.get(view.phase, "accent")), (f"for {elapsed}{of}", TEXT)]
+
+
+def result_lines(metadata: MetadataRecord, width: int) -> list[Line]:
+    """Return the table of operations, and what must be known to read it right."""
+    import textwrap
+
+    from tui.record.headline import metadata_remarks, metadata_tables
+
+    lines: list[Line] = []
+    for header, *rows in metadata_tables(metadata, width):
+        lines.append(Line.of(*clip([(header, "title")], width)))
+        for row in rows:
+            name = row[:14].strip(" ~")
+            lines.append(Line.of(*clip([(row[:14], COLOURS.get(name, TEXT)), (row[14:], VALUE)], width)))
+    for text in metadata_remarks(metadata):
+        lines += [Line.of((part, LABEL)) for part in textwrap.wrap(text, width, subsequent_indent="  ")]
+    return lines

@@ -1,0 +1,419 @@
+"""What the Live screen says: header, strip, percentiles, messages, made from the state of a run."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui import workloads
+from tui.app.screens.live_feed import PHASES, Feed, LiveFeed, ReplayFeed
+from tui.app.services import remedies
+from tui.app.widgets.graph import NO_AXIS
+from tui.app.widgets.graph_panels import KEYS, Subject
+from tui.app.widgets.host_rows import NOTHING, message_of
+from tui.app.widgets.run_panels import LogLine, PercentileRow, RunHead, ending
+from tui.journal.views import Group
+from tui.metrics.facts import fact_text
+from tui.metrics.figures import over_hosts
+from tui.metrics.registry import OPERATIONS
+from tui.metrics.units import bandwidth, clock
+from tui.model.event import Buckets
+from tui.model.hostfacts import HOST_FACTS
+from tui.model.plain import some
+from tui.model.plan import Plan, Step
+from tui.model.problem import BenchtuiError
+from tui.record.headline import ended_early, length_text
+from tui.record.progress import live_text as conditioning_text
+from tui.record.progress import matrix_progress
+from tui.text.line import LABEL, TEXT, Line, Run
+from tui.text.plot import TimeAxis
+
+if TYPE_CHECKING:
+    from tui.journal.host import HostView
+    from tui.journal.state import RunState
+    from tui.journal.telemetry import HostTelemetry
+    from tui.journal.views import DirectionView
+    from tui.metrics.figures import HostSpread
+    from tui.metrics.series import HeatBins
+    from tui.record.search import SearchView
+
+OPS = "ops"  # in place of a direction
+NO_HEAT: Mapping[str, HeatBins] = {}
+FACTS_SHOWN = ("cpus", "target_free_bytes", "kernel", "target_fstype", "os")  # as far as there is room
+TITLES = {
+    "complete": ("complete", "badge-good"),
+    "partial": ("partial", "badge-warn"),
+    "aborted": ("aborted", "badge-warn"),
+    "failed": ("failed", "badge-bad"),
+}
+
+
+def plan_of(run_dir: Path) -> Plan | None:
+    """Return the plan of a run, None when it cannot be read: the journal alone is enough to watch."""
+    from tui.journal.rundir import load_plan
+
+    try:
+        return load_plan(run_dir)
+    except BenchtuiError:
+        return None
+
+
+def is_gone(feed: Feed) -> bool:
+    """Tell whether the engine died without closing its journal."""
+    return isinstance(feed, LiveFeed) and feed.gone and not feed.state.ended
+
+
+def head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None = None) -> RunHead:
+    """Return what the header shows: of several steps how far they are together, of a search what it may still take.
+
+    Of a replay it is known how long it takes, whatever was expected then.
+    """
+    if not isinstance(feed, ReplayFeed):
+        return _head(feed, plan, mode, search)
+    where = f"{mode} {clock(feed.position)} of {clock(feed.length)}"
+    return replace(_head(feed, plan, where, search), remaining_s=None)
+
+
+def _head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None) -> RunHead:
+    state = feed.state
+    profile = state.profile or (plan.profile.tag if plan else feed.path.parent.name)
+    facts = tuple(facts_of(state, plan))
+    name = "gone" if is_gone(feed) else state.state
+    trail = tuple(trail_of(feed))
+    if state.ended or is_gone(feed):
+        return RunHead(profile, name, facts, mode, trail, elapsed_s=state.t)
+    progress = state.progress(state.clock.now)
+    whole = matrix_progress(plan, state, state.clock.now)
+    if whole is not None and search is not None:
+        now, left = state.clock.now, search.left_s
+        return RunHead(profile, name, facts, mode, trail, whole.fraction, now, None, left, about=True)
+    if whole is not None:
+        return RunHead(
+            profile, name, facts, mode, trail, whole.fraction, state.clock.now, None, whole.remaining_s, whole.at_most
+        )
+    if (guessed := operations_progress(state, plan)) is not None:
+        return RunHead(profile, name, facts, mode, trail, guessed[0], state.clock.now, None, guessed[1], about=True)
+    return RunHead(
+        profile,
+        name,
+        facts,
+        mode,
+        trail,
+        progress.fraction,
+        progress.elapsed_s,
+        state.phase_expected_s,
+        progress.remaining_s,
+    )
+
+
+def clock_zero_t(state: RunState, plan: Plan | None) -> float:
+    """Return the run time from which the header counts while a run goes on: its begin, or that of its only load."""
+    several = plan is not None and len(plan.steps) > 1
+    return 0.0 if state.ended or several or metadata_step(state, plan) is not None else state.phase_started_t
+
+
+def operations_progress(state: RunState, plan: Plan | None) -> tuple[float, float] | None:
+    """Return share and seconds left of a metadata benchmark, by its iterations so far; None: not known."""
+    step = metadata_step(state, plan)
+    view = state.at_step(step.index).metadata if step is not None else None
+    return view.progress(state.clock.now) if view is not None else None
+
+
+def is_between(state: RunState) -> bool:
+    """Tell whether the figures at hand are of a step that is over, while another one is prepared."""
+    current = state.current
+    return not state.ended and current.step is not None and state.step != current.step
+
+
+def metadata_step(state: RunState, plan: Plan | None) -> Step | None:
+    """Return the step of now when it is a metadata benchmark, before the first step the one that comes."""
+    step = step_of(state, plan)
+    return step if step is not None and workloads.reports_operations(step.tool) else None
+
+
+def facts_of(state: RunState, plan: Plan | None) -> list[str]:
+    """Return hosts, step and target, most important first."""
+    count = len(state.hosts) or (len(plan.hosts) if plan else 0)
+    found = [f"{count} host{'s' if count != 1 else ''}"] if count else []
+    if plan and plan.steps and state.step is not None and state.step < len(plan.steps):
+        step = plan.steps[state.step]
+        found += [f"step {state.step + 1}/{len(plan.steps)}"] if len(plan.steps) > 1 else []
+        found += [step.name] if step.name != plan.profile.tag else []
+    if plan and plan.target:
+        found.append(plan.target)
+    return found
+
+
+def trail_of(feed: Feed) -> list[tuple[str, str]]:
+    """Return each phase with its mark; a layout that was not needed is left out."""
+    trail, state = feed.trail, feed.state
+    over = state.ended or is_gone(feed)
+    marks: list[tuple[str, str]] = []
+    for phase in PHASES:
+        mark = "failed" if phase in trail.failed else "done" if phase in trail.done else ""
+        if phase == state.phase and not over and not mark:
+            mark = "now"
+        past = state.phase in PHASES[PHASES.index("layout") + 1 :]
+        if phase != "layout" or mark or not past:
+            marks.append((phase, mark))
+    return marks
+
+
+def step_of(state: RunState, plan: Plan | None) -> Step | None:
+    """Return the step of now, before the first one the one that comes; None without a plan."""
+    return plan.steps[min(state.step or 0, len(plan.steps) - 1)] if plan is not None and plan.steps else None
+
+
+def latency_kind_of(state: RunState, plan: Plan | None) -> str:
+    """Return which latencies the step of now shows."""
+    step = step_of(state, plan)
+    return plan.latency_kind_of(step) if plan is not None and step is not None else "clat"
+
+
+def operation_of(state: RunState, plan: Plan | None) -> str:
+    """Return what the step of now counts when that is operations on files, not I/O: ``stats``; else empty."""
+    step = step_of(state, plan)
+    headline = plan.headline_of(step) if plan is not None and step is not None else None
+    return OPERATIONS.get(headline.direction, "") if headline is not None and headline.metric == "ops" else ""
+
+
+def counted_of(state: RunState, plan: Plan | None) -> str:
+    """Return what hosts are compared by: IOPS, ``stats/s``; empty: they have no figures of their own."""
+    if metadata_step(state, plan) is not None or says_all(state):
+        return ""
+    return f"{operation}/s" if (operation := operation_of(state, plan)) else "IOPS"
+
+
+def about(state: RunState, plan: Plan | None) -> str:
+    """Return the direction that the step of now is about; empty: unknown, or all I/O."""
+    step = step_of(state, plan)
+    headline = plan.headline_of(step) if plan is not None and step is not None else None
+    return headline.direction if headline is not None and headline.metric != "ops" else ""
+
+
+def subject_of(state: RunState, view: HostView | None, job: str | None = None, about: str = "") -> Subject:
+    """Return whose figures are shown: a host's, or those of all that measured; of all jobs or one.
+
+    With results once all are there.
+    """
+    if is_between(state):
+        return Subject({}, Group(state.clock), about=about)
+    if view is not None:
+        own = view.figures(job)
+        name = f"{view.name} {job}" if job else view.name
+        return Subject(own.dirs, own.total, name, results=own.results, about=about)
+    busy = [host for host in state.hosts.values() if host.figures(job).total.ios]
+    told = [host.figures(job).results for host in busy if host.result is not None]
+    results = over_hosts(told) if len(told) == len(busy) else {}
+    seen = state.current.jobs[job] if job is not None else state.current
+    total = state.total if job is None else seen.total
+    return Subject(seen.cluster, total, job or "", tails=seen.cluster_tails, results=results, about=about)
+
+
+def latencies_of(state: RunState, subject: Subject) -> Subject:
+    """Return whose latencies are shown: while files are laid out nobody's, for these writes are not the load."""
+    return replace(subject, dirs={}, total=Group(state.clock), tails=None) if state.phase == "layout" else subject
+
+
+def measured_text(state: RunState, plan: Plan | None) -> str:
+    """Return how long a run measured; of several steps, how many ended before their time."""
+    seconds: dict[int, float] = {}
+    for index, step in state.steps.items():
+        spans = [part.runtime_s for result in step.results.values() for part in result.dirs.values()]
+        seconds |= {index: max(spans)} if spans else {}
+    planned = {step.index: step.runtime_s for step in plan.steps} if plan is not None else {}
+    if len(planned) < 2:
+        return next((length_text(each, planned.get(index)) for index, each in seconds.items()), "")
+    early = sum(ended_early(each, planned.get(index)) for index, each in seconds.items())
+    return f"{early} of {len(planned)} steps ended before their time" if early else ""
+
+
+def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]:
+    """Return the strip under the header: how far preconditioning is, else empty while the run goes on."""
+    state = feed.state
+    if not is_gone(feed) and (said := conditioning_text(plan, state)):
+        return [Line.of(("preconditioning  ", LABEL), (said, TEXT))]
+    if isinstance(feed, ReplayFeed):
+        if not feed.finished or not state.ended:
+            return []
+        return ending(" end of the recording ", "badge", f"run {state.state}", "Space plays it again", [], width)
+    problems = problem_lines(state, max(1, height - 12 if says_all(state) else height // 4), width)
+    if is_gone(feed):
+        advice = [
+            "Its process died without a word. R takes the run over while its load lives,",
+            "or collects what hosts still hold. Their leases end loads that nobody steers.",
+        ]
+        return ending(" engine is gone ", "badge-bad", "", "Enter: result so far", [*advice, *problems], width)
+    if state.ended:
+        title, key = TITLES[state.state]
+        said = "; ".join(part for part in (state.reason, measured_text(state, plan)) if part)
+        remedy = remedies.of_state(state)
+        hint = f"T: {remedy.words}   Enter: result" if remedy is not None else "Enter: result"
+        return ending(f" {title} ", key, said, hint, problems, width)
+    return []
+
+
+def says_all(state: RunState) -> bool:
+    """Tell whether a run ended before anything was measured: why is all that there is to show, and is shown whole."""
+    return state.ended and bool(state.problems) and not state.cluster
+
+
+def problem_lines(state: RunState, room: int, width: int) -> list[str]:
+    """Return the problems of a run, fatal ones first, with a count of those that found no room.
+
+    Hosts with one problem are told together; of a run that measured nothing each is told whole.
+    """
+    hosts: dict[str, list[str]] = {}
+    for problem in sorted(state.problems, key=lambda problem: not problem.fatal):
+        hosts.setdefault(f"{problem.message} ({problem.code})", []).append(problem.host)
+    lines = [f"{some(dict.fromkeys(names))}: {text}" for text, names in hosts.items()]
+    if says_all(state):
+        lines = [part for line in lines for part in textwrap.wrap(line, width - 2, subsequent_indent="  ")]
+    if len(lines) > room:
+        more = len(lines) - room + 1
+        return [*lines[: room - 1], f"and {more} more; L shows all messages"]
+    return lines
+
+
+def host_facts(
+    state: RunState,
+    view: HostView | None,
+    found: Mapping[str, Run] = NOTHING,
+    spread: HostSpread | None = None,
+    second: int | None = None,
+) -> tuple[str, list[tuple[str, str]], Run]:
+    """Return name, facts and state of the host that is shown alone; an empty name for all hosts.
+
+    What it does is of one second of the run; None: of now.
+    """
+    if view is None:
+        return "", [], ("", LABEL)
+    facts = list(does(state, view.name, second))
+    tools = [key for key in view.facts if key.endswith("_version") and key not in HOST_FACTS]
+    facts += [("tool", str(view.facts[key])) for key in tools if view.facts[key]]
+    facts += [(HOST_FACTS[name].title, text) for name in FACTS_SHOWN if (text := fact_text(view.facts, name))]
+    return view.name, facts, message_of(view, state.clock.now, found, spread)
+
+
+def does(state: RunState, host: str, second: int | None = None) -> Iterator[tuple[str, str]]:
+    """Yield what a host does now, or did in a second of the run: CPU, busiest core, the load's, NIC, disk, groups."""
+    step = state.steps.get(state.step) if state.step is not None else None
+    seen = step.telemetry.get(host) if step is not None else None
+    if seen is None or (state.ended and second is None):
+        return
+    seen = seen.at(second) if second is not None else seen
+    busy, core, most = (seen.newest(name) for name in ("cpu.busy", "core.number", "core.busy"))
+    if busy is not None and core is not None and most is not None:
+        yield "CPU", f"{busy:.0f} %, core {core:.0f} at {most:.0f} %"
+    if (load := seen.newest("gen.cpu")) is not None:
+        yield "load", f"{load:.0f} % of a core"
+    if seen.busiest_link is not None:
+        yield seen.busiest_link[0], bandwidth(seen.busiest_link[1])
+    if seen.busiest_disk is not None:
+        yield seen.busiest_disk[0], f"{seen.busiest_disk[1]:.0f} % busy"
+    for name, cpu, count in seen.groups:
+        yield name, f"{cpu:.0f} % in {count} processes"
+
+
+def telemetry_of(state: RunState, second: int | None) -> tuple[dict[str, HostTelemetry], list[HostTelemetry]]:
+    """Return what is seen in the step of now of the clients, by name, and of the servers, by name in order.
+
+    It is looked at in one second of the run; None: what was seen last.
+    """
+    step = state.steps.get(state.step) if state.step is not None else None
+    seen = step.telemetry if step is not None else {}
+    if second is not None:
+        seen = {name: each.at(second) for name, each in seen.items()}
+    servers = sorted((each for each in seen.values() if each.role == "server"), key=lambda each: each.host)
+    return {name: each for name, each in seen.items() if each.role == "client"}, servers
+
+
+def percentiles(
+    subject: Subject,
+    kind: str,
+    heat: Mapping[str, HeatBins] = NO_HEAT,
+    axis: TimeAxis = NO_AXIS,
+    *,
+    counted: bool = False,
+) -> tuple[str, list[PercentileRow]]:
+    """Return the heading and two rows a direction: the last interval, and the measurement so far.
+
+    With a cursor on the axis its second, as `heat` has it, stands in place of the last interval. `counted`: these are
+    operations on files, whatever the load generator takes them for.
+    """
+    rows: list[PercentileRow] = []
+    for name in subject.waits:
+        said = OPS if counted else name
+        view = subject.dirs[name]
+        current = view.intervals()
+        if axis.cursor_s is not None:
+            rows.append(row_at(said, name, view, heat.get(name), axis))
+        elif current:
+            seconds = max(each.interval_s for each in current)
+            values: dict[str, float | None] = {**view.interval_percentiles, "mean": view.lat_mean_ns}
+            counts = partial(interval_counts, view)
+            rows.append(PercentileRow(said, KEYS[name], f"last {seconds:.0f} s", values, counts=counts))
+        first = not rows or rows[-1].direction != said
+        covers = "so far" if current else "all of it"
+        total: dict[str, float | None] = {**view.so_far_percentiles, "mean": view.so_far_mean_ns}
+        counts = partial(so_far_counts, view)
+        rows.append(PercentileRow(said if first else "", KEYS[name], covers, total, first, counts))
+    if not rows:
+        rows.append(PercentileRow("", LABEL, "no data", {}, strong=False))
+    return f"{kind} · {subject.name}" if subject.name else f"Latency {kind}", rows
+
+
+def row_at(said: str, name: str, view: DirectionView, heat: HeatBins | None, axis: TimeAxis) -> PercentileRow:
+    """Return the row of the second under the cursor: of a long load, of the heat map's column that it lies in."""
+    second = axis.cursor_s or 0
+    counts = heat.between(second, second + 1) if heat is not None else ()
+    buckets = Buckets([index for index, _ in counts], [count for _, count in counts])
+    (mean,) = view.values("latency", second, second + 1) or [None]
+    values: dict[str, float | None] = {**view.percentiles_in(buckets), "mean": mean}
+    return PercentileRow(said, KEYS[name], axis.cursor_text, values, counts=lambda: counts)
+
+
+def so_far_counts(view: DirectionView) -> tuple[tuple[int, int], ...]:
+    """Return the histogram of the measurement so far."""
+    return counted(view.so_far_buckets)
+
+
+def interval_counts(view: DirectionView) -> tuple[tuple[int, int], ...]:
+    """Return the histogram of the last interval."""
+    return counted(view.interval_buckets)
+
+
+def counted(buckets: Buckets) -> tuple[tuple[int, int], ...]:
+    """Return the counts by bucket."""
+    return tuple(zip(buckets.idx, buckets.n, strict=True))
+
+
+def messages(state: RunState, view: HostView | None) -> Sequence[LogLine]:
+    """Return the messages of all hosts, or of the one that is shown."""
+    told = {problem.message for problem in state.problems} if says_all(state) else set()  # above, whole
+    return [
+        LogLine(line.t, line.severity, line.host or "", line.text)
+        for line in state.messages
+        if (view is None or line.host in (None, view.name)) and line.text not in told
+    ]
+
+
+def deliver(run_dir: Path, request: dict[str, str]) -> str:
+    """Send a request to the engine; a note to a run that is over goes to its record. Returns what was refused."""
+    from tui.engine.control import NotRunning
+    from tui.engine.control import request as send
+
+    try:
+        answer = send(run_dir, request)
+    except NotRunning:
+        if request["verb"] != "note":
+            raise
+        from tui.library.additions import keep_note
+
+        keep_note(run_dir, request["text"])
+        return ""
+    return "" if answer.get("ok") else str(answer.get("error", "the engine refused"))

@@ -1,0 +1,304 @@
+"""Step 2: choose what to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual import on, work
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+
+from tui.app.dialogs.text_entry import NewProfile
+from tui.app.frame.step_screen import FilteredScreen
+from tui.app.screens import profiles_text as profile_text
+from tui.app.screens import review_plan
+from tui.app.services.outside_editor import EditorError, edit_file
+from tui.app.widgets.field import TextInput
+from tui.app.widgets.lines import Builder, TextPane
+from tui.app.widgets.picklist import PickList
+from tui.model.problem import BenchtuiError
+from tui.text.line import LABEL, TEXT, Line, Run
+
+if TYPE_CHECKING:
+    from tui.engine.inputs.profile_files import Stamps
+    from tui.engine.inputs.profiles import CatalogueEntry, LoadedProfile
+    from tui.model.plan import Plan
+
+LOOK_S = 1.0  # between looks at the files
+PLANNED = ("time", "layout", "writes")  # of the plan on one host
+HARMLESS = "demo/quick"  # where the cursor stands before anything was used: not on a profile that writes to devices
+
+
+class ProfilesScreen(FilteredScreen):
+    """Families of profiles at the left, what the one under the cursor does at the right."""
+
+    SCOPE = "profiles"
+    CSS_PATH = "profiles.tcss"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: list[CatalogueEntry] = []
+        self.shown: list[CatalogueEntry] = []
+        self.used: list[str] = []  # tags, the newest first
+        self.shows_job = False
+        self._early = False  # Enter was pressed before there was a list
+        self._stamps: Stamps | None = None
+        self._looking = False
+
+    def compose_body(self) -> Iterable[Widget]:
+        """List with its filter, details beside it."""
+        columns = profile_text.columns(lambda: self.shell.selection.profile, self.shell.symbols)
+        picklist = PickList(columns, profile_text.key_of, header=False, id="profiles-list")
+        picklist.add_class("pane", update=False)
+        picklist.border_title = "Profiles"
+        filter_ = TextInput(placeholder="filter", id="profiles-filter", classes="filter")
+        detail = TextPane(id="profiles-detail")
+        yield Horizontal(Vertical(picklist, filter_, id="profiles-side"), detail, id="profiles-body")
+
+    @property
+    def detail(self) -> TextPane:
+        """The pane at the right."""
+        return self.query_one(TextPane)
+
+    def on_mount(self) -> None:
+        """Show the list at once; the catalogue is read in a thread."""
+        self.set_focus(self.picklist)
+        self.load_profiles(self.shell.selection.profile, begins=True)
+        self.set_interval(LOOK_S, self.look_for_changes)
+
+    # -- loading
+
+    @work(thread=True, group="load-profiles", exclusive=True)
+    def load_profiles(self, focus: str | None = None, *, begins: bool = False) -> None:
+        """Read every profile. At the begin the cursor goes to what was chosen, or used last."""
+        entries, used = self.shell.catalogue.list(), self.shell.profiles_used()
+        if begins:
+            focus = focus or profile_text.newest_key(entries, used) or HARMLESS
+        if focus and not begins:
+            self.app.call_from_thread(self.let_through, entries, focus)
+        self.app.call_from_thread(self.take_profiles, entries, used, focus)
+
+    def let_through(self, entries: list[CatalogueEntry], key: str) -> None:
+        """Clear a filter that hides what was just made or edited."""
+        if key not in map(profile_text.key_of, profile_text.found(entries, self.filter.value)):
+            self.clear_filter()
+
+    def take_profiles(self, entries: list[CatalogueEntry], used: list[str], focus: str | None = None) -> None:
+        """Show what was read; an Enter that came too early is obeyed now."""
+        self.entries, self.used = list(entries), used
+        self.show_rows()
+        if focus:
+            self.picklist.move_to(focus)
+        self.show_details()
+        if self._early:
+            self._early = False
+            self.action_next()
+
+    def arrive(self, at: str) -> None:
+        """A profile was edited: read all again, the cursor on it."""
+        self.load_profiles(at)
+
+    def filter_changed(self) -> None:
+        """Put the cursor on what fits best while something is typed."""
+        super().filter_changed()
+        best = profile_text.best(self.shown, self.filter.value) if self.filter.value.strip() else None
+        if best is not None:
+            self.picklist.move_to(profile_text.key_of(best))
+
+    # -- showing
+
+    def show_rows(self) -> None:
+        """Bring the rows and the count up to date."""
+        search = self.filter.value
+        self.shown = profile_text.found(self.entries, search)
+        recent = profile_text.recent_rows(self.entries, self.used) if not search else []
+        self.picklist.set_rows([*recent, *profile_text.rows(self.shown)])
+        found = f"{len(self.shown)} of " if search else ""
+        self.picklist.border_subtitle = f"{found}{len(self.entries)}"
+        self.show_details()
+
+    def show_details(self) -> None:
+        """Show the profile under the cursor."""
+        entry = self.current
+        self.detail.border_title = entry.tag if entry else ""
+        self.detail.border_subtitle = ("v description" if self.shows_job else "v job file") if entry else ""
+        if entry is None:
+            self.show_family()
+        else:
+            self.detail.show(self.profile_builder(entry))
+
+    def show_family(self) -> None:
+        """Show what the profiles of the family under the cursor measure, or what to do when there is none."""
+        key = self.picklist.cursor_key
+        members = [entry for entry in self.shown if key == profile_text.heading_key(entry)]
+        if members:
+            self.detail.border_title = profile_text.family_of(members[0].tag)
+            self.detail.show(partial(profile_text.family, members))
+        else:
+            self.detail.show(lambda _: [Line.of((self.empty_text(), LABEL))])
+
+    def empty_text(self) -> str:
+        """Say what to do when no profile is under the cursor."""
+        if self.filter.value and not self.shown:
+            return "Nothing matches the filter: Esc clears it"
+        return "" if self.entries else "reading the profiles"
+
+    def profile_builder(self, entry: CatalogueEntry) -> Builder:
+        """Return what makes description or job file for a width."""
+        try:
+            loaded = self.shell.catalogue.load_file(entry.path, preset=entry.preset)
+            if not self.shows_job:
+                return partial(self.description, loaded, entry.headline)
+            lines = review_plan.job_files(self.plan_of(loaded))
+        except BenchtuiError as error:
+            return partial(profile_text.broken, error.problems, self.shell.symbols)
+        return lambda _: lines
+
+    def description(self, loaded: LoadedProfile, headline: str, width: int) -> list[Line]:
+        """Return what a profile measures, and its job files where these fit too."""
+        plan = self.plan_if_any(loaded)
+        lines = profile_text.description(loaded.profile, headline, planned(plan) if plan else [], width)
+        room = self.detail.scrollable_content_region.height - len(lines) - 1
+        jobs = review_plan.job_files(plan, room) if plan else []
+        return [*lines, Line(), *jobs] if jobs else lines
+
+    def plan_of(self, loaded: LoadedProfile) -> Plan:
+        """Return the plan on the first chosen host, else this machine. Raises BenchtuiError."""
+        from tui.engine.plan.plan import Choices, build_plan
+
+        hosts = self.shell.fleet.resolve(self.shell.selection.ticked[:1] or ["local"])
+        return build_plan(loaded, Choices(hosts=hosts))
+
+    def plan_if_any(self, loaded: LoadedProfile) -> Plan | None:
+        """Return the plan; None where none can be made."""
+        try:
+            return self.plan_of(loaded)
+        except BenchtuiError:
+            return None
+
+    @property
+    def current(self) -> CatalogueEntry | None:
+        """The profile under the cursor."""
+        key = self.picklist.cursor_key
+        tag = (key or "").removeprefix("@")
+        return next((entry for entry in self.shown if profile_text.key_of(entry) in (key, tag)), None)
+
+    @on(PickList.Moved)
+    def cursor_moved(self) -> None:
+        """Details follow the cursor."""
+        self.show_details()
+        self.detail.scroll_home(animate=False)
+
+    @on(PickList.Clicked)
+    def row_clicked(self, event: PickList.Clicked) -> None:
+        """A double click chooses."""
+        if event.twice:
+            self.action_next()
+
+    # -- actions
+
+    def action_next(self) -> None:
+        """Choose and go on."""
+        entry = self.current
+        self._early = not self.entries
+        if entry is None:
+            return
+        if entry.error:
+            self.notify("this profile cannot be read: e edits it", severity="error")
+            return
+        self.shell.selection.choose_profile(entry.tag)
+        self.show_rows()
+        self.shell.go("review")
+
+    def action_view(self) -> None:
+        """Switch between description and job file."""
+        self.shows_job = not self.shows_job
+        self.show_details()
+        self.detail.scroll_home(animate=False)
+
+    # -- editing
+
+    def action_edit(self) -> None:
+        """Edit the user's profile under the cursor here; a preset is extended or copied under a new name first."""
+        entry = self.current
+        if entry is None:
+            return
+        if entry.preset:
+            self.action_new()
+        else:
+            self.shell.open("editor", entry.path)
+
+    def action_new(self) -> None:
+        """Ask for a name and a way, and edit the new profile."""
+        entry = self.current
+        if entry is None or entry.error:
+            self.notify("choose a profile to start from", severity="warning")
+            return
+        taken = frozenset(each.tag for each in self.entries if not each.preset)
+        self.app.push_screen(NewProfile(entry.tag, taken), partial(self.make_new, entry.tag))
+
+    def make_new(self, origin: str, answer: tuple[str, str] | None) -> None:
+        """Write the new file and open it."""
+        if answer is None:
+            return
+        from tui.engine.inputs.profile_files import create, extending
+        from tui.engine.inputs.profiles import retagged
+
+        way, tag = answer
+        try:
+            loaded = self.shell.catalogue.load(origin)
+            text = extending(loaded, tag) if way == "extend" else retagged(loaded.text, tag)
+            path = create(self.shell.catalogue, tag, text)
+        except BenchtuiError as error:
+            self.notify(str(error), severity="error")
+            return
+        self.load_profiles(tag)
+        self.shell.open("editor", path)
+
+    def action_outside(self) -> None:
+        """Edit the user's profile under the cursor in $EDITOR; what is wrong with it is shown on return."""
+        entry = self.current
+        if entry is None:
+            return
+        if entry.preset:
+            self.notify("a preset stays as it is: n makes a profile of your own from it", severity="warning")
+            return
+        try:
+            with self.app.suspend():
+                edit_file(entry.path, self.shell.options.environ)
+        except EditorError as error:
+            self.notify(str(error), severity="error")
+            return
+        self.load_profiles(profile_text.key_of(entry))
+
+    # -- files that are saved outside
+
+    def look_for_changes(self) -> None:
+        """Look once a second, while this screen is shown, whether a file of the user's is another one."""
+        if self.is_current and not self._looking:
+            self._looking = True
+            self.compare_files()
+
+    @work(thread=True, group="compare-files")
+    def compare_files(self) -> None:
+        """Compare names, sizes and times: a slow home directory holds up nothing."""
+        from tui.engine.inputs.profile_files import stamps
+
+        found = stamps(self.shell.paths.profiles)
+        self.app.call_from_thread(self.take_stamps, found)
+
+    def take_stamps(self, found: Stamps) -> None:
+        """Read the profiles again when something changed."""
+        self._looking = False
+        if self._stamps is not None and found != self._stamps:
+            entry = self.current
+            self.load_profiles(profile_text.key_of(entry) if entry else None)
+        self._stamps = found
+
+
+def planned(plan: Plan) -> list[tuple[str, list[Run]]]:
+    """Return time, steps and bytes of a plan on one host."""
+    steps = ("steps", [(str(len(plan.steps)), TEXT)])
+    return [*(pair for pair in review_plan.summary(plan, 0) if pair[0] in PLANNED), steps]

@@ -1,1 +1,0 @@
-"""Step 2: what to run."""

@@ -1,0 +1,261 @@
+"""Profiles as rows of a list and as a text that says what one measures. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tui import workloads
+from tui.app.terminal.theme import Symbols
+from tui.app.widgets.picklist import Heading
+from tui.model.tool import SUITE
+from tui.text.line import ACCENT, BAD, BRIGHT, LABEL, TEXT, TITLE, WARN, Line, Run, heading, indented, labelled
+from tui.text.table import Column
+
+if TYPE_CHECKING:
+    from tui.engine.inputs.profiles import CatalogueEntry
+    from tui.model.problem import Problem
+    from tui.model.profile import Param, Profile
+    from tui.model.profile_parts import SweepSpec
+
+INDENT = 10
+RECENT = 4  # profiles used last
+DOES = {"read": "r", "write": "w", "mixed": "rw", "trim": "t"}  # by the direction of the headline
+LONGEST_LABEL = 20
+CACHES = {"no": "left as they are", "try": "dropped where that is allowed", "require": "dropped, or the run ends"}
+
+
+def family_of(tag: str) -> str:
+    """Return the family of a tag: ``weka`` of ``weka/read-iops``."""
+    return tag.partition("/")[0]
+
+
+def heading_key(entry: CatalogueEntry) -> str:
+    """Return the row key of the heading a profile stands under."""
+    return f"#{family_of(entry.tag)}"
+
+
+def name_of(tag: str) -> str:
+    """Return a tag without its family."""
+    return tag.partition("/")[2] or tag
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """A profile in the list of those that were used last; it stands under its family as well."""
+
+    entry: CatalogueEntry
+
+
+def entry_of(row: CatalogueEntry | Recent) -> CatalogueEntry:
+    """Return the profile of a row."""
+    return row.entry if isinstance(row, Recent) else row
+
+
+def key_of(row: CatalogueEntry | Recent) -> str:
+    """Return the row key of a profile: a broken file may claim the tag of a good one."""
+    if isinstance(row, Recent):
+        return f"@{row.entry.tag}"
+    return str(row.path) if row.error else row.tag
+
+
+def score(entry: CatalogueEntry, search: str) -> int:
+    """Return how well a profile fits a search, 0 for not at all: by its words in tag or title, or letters in turn.
+
+    Best is a word at the beginning of the name, then one in the tag, then one in the title, then letters in the tag.
+    """
+    return min((_word_score(entry, word) for word in search.lower().split()), default=1)
+
+
+def _word_score(entry: CatalogueEntry, word: str) -> int:
+    tag = entry.tag.lower()
+    if name_of(tag).startswith(word) or tag.startswith(word):
+        return 4
+    if word in tag:
+        return 3
+    if word in entry.title.lower():
+        return 2
+    letters = iter(tag)
+    return 1 if all(letter in letters for letter in word) else 0
+
+
+def best(entries: Sequence[CatalogueEntry], search: str) -> CatalogueEntry | None:
+    """Return the profile that fits a search best, the first of those that fit alike."""
+    return max(entries, key=lambda entry: score(entry, search), default=None)
+
+
+def found(entries: Sequence[CatalogueEntry], search: str) -> list[CatalogueEntry]:
+    """Return the profiles that fit a search; those whose letters alone fit when no other does."""
+    scores = [score(entry, search) for entry in entries]
+    least = 2 if search.strip() and max(scores, default=0) > 1 else 1
+    return [entry for entry, each in zip(entries, scores, strict=True) if each >= least]
+
+
+def columns(chosen: Callable[[], str | None], symbols: Symbols) -> tuple[Column[CatalogueEntry | Recent], ...]:
+    """Return the columns of the list: a mark when a profile is chosen or broken, name, what it does, whose it is."""
+
+    def mark(row: CatalogueEntry | Recent) -> Run:
+        entry = entry_of(row)
+        return (symbols.bad, BAD) if entry.error else (symbols.arrow if entry.tag == chosen() else "", ACCENT)
+
+    def name(row: CatalogueEntry | Recent) -> Run:
+        entry = entry_of(row)
+        text = entry.tag if isinstance(row, Recent) else name_of(entry.tag)
+        return text, BAD if entry.error else BRIGHT if entry.tag == chosen() else TEXT
+
+    def does(row: CatalogueEntry | Recent) -> Run:
+        entry = entry_of(row)
+        if entry.device:
+            return "dev", WARN
+        return DOES.get(entry.headline.partition(" ")[0], ""), LABEL
+
+    def origin(row: CatalogueEntry | Recent) -> Run:
+        entry = entry_of(row)
+        return ("broken", BAD) if entry.error else ("" if entry.preset else "yours", LABEL)
+
+    return (
+        Column("", mark, 1),
+        Column("", name, least=21),
+        Column("", does, 3, gap=1, drop=1),
+        Column("", origin, 6, drop=2),
+    )
+
+
+def recent_rows(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> list[Recent | Heading]:
+    """Return the profiles that were used last, the newest first, under a heading; nothing when none was."""
+    recent = _recent(entries, used)
+    return [Heading("#@", "used last", (str(len(recent)), LABEL)), *recent] if recent else []
+
+
+def newest_key(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> str | None:
+    """Return the row key of the profile that was used last; None when none was that there still is."""
+    return next((key_of(row) for row in _recent(entries, used)), None)
+
+
+def _recent(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> list[Recent]:
+    known = {entry.tag: entry for entry in entries if not entry.error}
+    return [Recent(known[tag]) for tag in dict.fromkeys(used) if tag in known][:RECENT]
+
+
+def rows(entries: Sequence[CatalogueEntry]) -> list[CatalogueEntry | Heading]:
+    """Return the profiles under a heading a family."""
+    found: list[CatalogueEntry | Heading] = []
+    for family in dict.fromkeys(family_of(entry.tag) for entry in entries):
+        members = [entry for entry in entries if family_of(entry.tag) == family]
+        found += [Heading(heading_key(members[0]), family, (str(len(members)), LABEL)), *members]
+    return found
+
+
+def broken(problems: Sequence[Problem], symbols: Symbols, width: int) -> list[Line]:
+    """Return why a profile cannot be read, with the places."""
+    lines = [Line.of((f"{symbols.bad} this profile cannot be read", BAD)), Line()]
+    for file in dict.fromkeys(problem.file for problem in problems if problem.file):
+        lines += indented([(file, LABEL)], width, 0)
+    for problem in problems:
+        lines += labelled([(place_of(problem), LABEL)], [(problem.message, TEXT)], width, INDENT)
+    return [*lines, Line(), Line.of(("e", ACCENT), (" edits it", LABEL))]
+
+
+def family(members: Sequence[CatalogueEntry], width: int) -> list[Line]:
+    """Return what the profiles of one family measure."""
+    lines: list[Line] = []
+    for entry in members:
+        about = ("cannot be read", BAD) if entry.error else (entry.headline, LABEL)
+        lines.append(Line.of((name_of(entry.tag), BRIGHT), ("  ", TEXT), about))
+        lines += indented([(entry.title, TEXT)], width)
+    return lines
+
+
+def place_of(problem: Problem) -> str:
+    """Return line and column: ``5:22``."""
+    return ":".join(str(part) for part in (problem.line, problem.column) if part is not None)
+
+
+def description(profile: Profile, headline: str, planned: Sequence[tuple[str, list[Run]]], width: int) -> list[Line]:
+    """Return what a profile measures, what it takes (`planned`: label and value), and what can be changed."""
+    lines = indented([(profile.title, TITLE)], width, 0)
+    if profile.description:
+        lines += indented([(profile.description, TEXT)], width, 0)
+    lines.append(Line())
+    for label, runs in [*facts(profile, headline), *planned]:
+        lines += labelled([(label, LABEL)], runs, width, INDENT)
+    lines += [Line(), *param_lines(profile, width), Line(), *job_lines(profile, width)]
+    if profile.deviations:
+        lines += [Line(), heading("differences from the source")]
+    for each in profile.deviations:
+        lines += indented([(each.what, BRIGHT), (f" {each.kind}: ", WARN), (each.why, LABEL)], width)
+    return lines
+
+
+def facts(profile: Profile, headline: str) -> Iterator[tuple[str, list[Run]]]:
+    """Yield label and value of what a profile is."""
+    yield "measures", [(headline, TEXT)]
+    if profile.source:
+        yield "source", [(source_text(profile), TEXT)]
+    if profile.hosts.published:
+        clients = "one client" if profile.hosts.published == 1 else f"{profile.hosts.published} clients"
+        yield "published", [(f"with {clients}", TEXT)]
+    yield "tool", [(profile.tool, TEXT), (f", profile version {profile.version}", LABEL)]
+    if profile.sweep is not None:
+        yield "sweep", [(sweep_text(profile.sweep), TEXT)]
+    if profile.tool != SUITE:
+        yield "files", [(layout_text(profile.prepare.layout), TEXT)]
+        yield "caches", [(CACHES[profile.drop_caches], TEXT)]
+    if profile.allow_device:
+        yield "device", [("may write to a block device", WARN)]
+
+
+def sweep_text(sweep: SweepSpec) -> str:
+    """Return how many points there are, and of what: ``23 points over numjobs, bs``."""
+    from tui.model.profile_parts import axes, grid_points
+
+    count = len(grid_points(sweep)) * max(1, len(sweep.hosts))
+    return f"{count} {'point' if count == 1 else 'points'} over {', '.join(axes(sweep))}"
+
+
+def source_text(profile: Profile) -> str:
+    """Return document and section."""
+    source = profile.source
+    parts: Iterable[str | None] = (source.document, source.section, source.date) if source else ()
+    return ", ".join(part for part in parts if part)
+
+
+def layout_text(layout: bool | str) -> str:
+    """Return whether test files are written first."""
+    if isinstance(layout, str):
+        return f"as parameter {layout.strip('{}')} says"
+    return "test files are written whole first" if layout else "none"
+
+
+def param_lines(profile: Profile, width: int) -> Iterator[Line]:
+    """Yield what can be changed at launch."""
+    yield heading("parameters")
+    indent = min(max((len(name) for name in profile.params), default=0), LONGEST_LABEL) + 4
+    for name, param in profile.params.items():
+        yield from labelled([(f"  {name}", LABEL)], param_runs(param), width, indent)
+
+
+def param_runs(param: Param) -> list[Run]:
+    """Return a parameter's default and help."""
+    default = ("yes" if param.default else "no") if isinstance(param.default, bool) else str(param.default)
+    choices = f"  one of {', '.join(map(str, param.choices))}" if param.choices else ""
+    return [(default, BRIGHT), (f"  {param.help}" if param.help else "", LABEL), (choices, LABEL)]
+
+
+def job_lines(profile: Profile, width: int) -> Iterator[Line]:
+    """Yield the jobs with the options that make them what they are; of a suite its profiles."""
+    from tui.model.profile import resolve_params
+
+    if profile.tool == SUITE:
+        yield heading("profiles, in this order")
+        for member in profile.members:
+            yield from indented([(member.profile, TEXT)], width)
+        return
+    jobs = workloads.get(profile.tool).outline(profile, resolve_params(profile, {}))
+    if not jobs:
+        return
+    yield heading("jobs" if len(jobs) > 1 else "job")
+    indent = min(max(len(name) for name, _ in jobs), LONGEST_LABEL) + 4
+    for name, said in jobs:
+        yield from labelled([(f"  {name}", LABEL)], [(said, TEXT)], width, indent)

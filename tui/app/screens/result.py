@@ -1,0 +1,463 @@
+"""Step 5: what a run measured, on one page to scroll through."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import textwrap
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import work
+from textual.containers import VerticalScroll
+from textual.events import Click
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.widget import Widget
+
+from tui.app.dialogs.text_entry import NoteDialog
+from tui.app.frame.step_screen import KeyBar, StepScreen
+from tui.app.screens.live_text import plan_of
+from tui.app.screens.result_page import Page, matrix_of, moved
+from tui.app.screens.result_text import beside, page_lines, shown_tab, tab_at, tab_line, tabs_of, title_line
+from tui.app.services import remedies
+from tui.app.services.exporting import copy_of_run, export_run, report_runs
+from tui.app.services.remedies import ask_to_clean, clean_now
+from tui.app.terminal import actions
+from tui.app.widgets.lines import Lines
+from tui.model.problem import BenchtuiError
+from tui.text.line import LABEL, TEXT, Line, Run
+from tui.view.matrix import CURSOR
+
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord
+    from tui.view.charts import ChartMetric
+    from tui.view.objections import ObjectionAnswer
+    from tui.view.published import PublishedView
+
+CHART_SHARE = 0.42
+LEAST_CHART, MOST_CHART = 9, 26
+AROUND = 4  # rows of a screen that its page does not have: header, run, tabs, keys
+ONE_CHART = frozenset({"summary"})  # tabs that end in one: of several each would grow
+NEED_A_RECORD = frozenset(action.id for action in actions.RESULT) - {"result.replay"}
+
+
+class ResultPage(Lines):
+    """The page, as high as its lines; the container around it scrolls."""
+
+    DEFAULT_CSS = "ResultPage { height: auto; padding: 0 1; }"
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.page: Page | None = None
+        self.said: Run = ("reading the record", LABEL)
+        self._made: tuple[object, list[Line]] | None = None
+
+    def show(self, page: Page) -> None:
+        """Show a page."""
+        self.page = page
+        self.refresh(layout=True)
+        self.call_after_refresh(self.update_lines)
+
+    def say(self, text: str, key: str = TEXT) -> None:
+        """Show a sentence instead of a page."""
+        self.page, self.said = None, (text, key)
+        self.refresh(layout=True)
+        self.call_after_refresh(self.update_lines)
+
+    def lines_for(self, width: int) -> list[Line]:
+        """Return the lines at a width; made once for each page and width, the chart costs milliseconds."""
+        if self.page is None:
+            text, key = self.said
+            return [Line.of((part, key)) for line in text.split("\n") for part in textwrap.wrap(line, width) or [""]]
+        height = max(LEAST_CHART, min(MOST_CHART, round(self.screen.size.height * CHART_SHARE)))
+        room = self.screen.size.height - AROUND
+        wanted = (self.page, width, height, room)
+        if self._made is None or self._made[0] != wanted:
+            self._made = (wanted, filled(self.page, width, height, room))
+        return self._made[1]
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
+        """As high as the page."""
+        return len(self.lines_for(width))
+
+    def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
+        """All lines."""
+        return self.lines_for(width)
+
+
+def filled(page: Page, width: int, height: int, room: int) -> list[Line]:
+    """Return the lines of a page; its chart takes the rows that would stay empty below a page that is seen whole."""
+    lines = page_lines(page, width, height)
+    if len(lines) >= room or shown_tab(page).name not in ONE_CHART:
+        return lines
+    taller = page_lines(page, width, height + room - len(lines))
+    return taller if len(taller) <= room else lines
+
+
+class TabChosen(Message):
+    """A tab was clicked."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+class ResultTop(Lines):
+    """What stays in sight above a page: which run, and its tabs."""
+
+    DEFAULT_CSS = "ResultTop { height: 2; padding: 0 1; }"
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.page: Page | None = None
+
+    def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
+        """The run, and its tabs."""
+        return [title_line(self.page, width), tab_line(self.page, width)] if self.page is not None else []
+
+    def on_click(self, event: Click) -> None:
+        """A tab is clicked."""
+        if self.page is not None and event.y == 1 and (name := tab_at(self.page, self.size.width, event.x - 1)):
+            self.post_message(TabChosen(name))
+
+
+class ResultScreen(StepScreen):
+    """The result of one run. A run without run.json gets one from its journal."""
+
+    SCOPE = "result"
+    CSS_PATH = "result.tcss"
+
+    def __init__(self, run_dir: Path) -> None:
+        super().__init__()
+        self.run_dir = run_dir
+        self.page: Page | None = None
+
+    def compose_body(self) -> Iterable[Widget]:
+        """What the run is, and one page of it."""
+        yield ResultTop(id="result-top")
+        with VerticalScroll(id="result-scroll", can_focus=False):
+            yield ResultPage(id="result-page")
+
+    @property
+    def view(self) -> ResultPage:
+        """The page."""
+        return self.query_one("#result-page", ResultPage)
+
+    @property
+    def scroll(self) -> VerticalScroll:
+        """What scrolls the page."""
+        return self.query_one("#result-scroll", VerticalScroll)
+
+    def on_mount(self) -> None:
+        """Read the record without holding up the keys."""
+        self.load()
+
+    @work(exclusive=True, group="load", exit_on_error=False)
+    async def load(self) -> None:
+        """Read the record and show it."""
+        try:
+            record = await asyncio.to_thread(record_of, self.run_dir)
+            published = await asyncio.to_thread(published_of, record, self.shell.paths.baselines)
+            answers = tuple(await asyncio.to_thread(answers_of, record))
+            await asyncio.to_thread(importlib.import_module, "plotext")  # its first import takes a while
+        except BenchtuiError as error:
+            self.view.say(f"no result to show\n{error}\n\np plays what the journal holds", "bad")
+            self.query_one(KeyBar).leave_out(*NEED_A_RECORD)
+            return
+        first = record.headline.step if record.headline and record.headline.step is not None else 0
+        big = self.shell.symbols.name != "ascii"
+        colors = big and not self.shell.options.environ.get("NO_COLOR")
+        path = self.run_dir / "run.json"
+        page = Page(record, path, first, metric_of(record), big, published, colors=colors, answers=answers)
+        page = replace(page, symbols=self.shell.symbols.name)
+        before = self.page  # a note was added: the reader stays where he is
+        matrix = matrix_of(record, before.matrix.cursor if before and before.matrix else "", colors=colors)
+        inside = matrix is None or (before is not None and before.inside)
+        step, job = (before.step, before.job) if before is not None and inside else (first, None)
+        tab = before.tab if before is not None else "summary"
+        self.show(replace(page, matrix=matrix, inside=inside, step=step, job=job, tab=tab))
+
+    def show(self, page: Page) -> None:
+        """Show a page."""
+        self.page = page
+        self.view.show(page)
+        top = self.query_one(ResultTop)
+        top.page = page
+        top.update_lines()
+        useful = {"result.job": len(page.jobs) > 1, "result.remedy": remedies.of_record(page.record) is not None}
+        useful["result.defend"] = any(tab.name == "defend" for tab in tabs_of(page))
+        self.query_one(KeyBar).leave_out(*(key for key, is_useful in useful.items() if not is_useful))
+
+    def show_tab(self, name: str) -> None:
+        """Show another tab from its top."""
+        if self.page is not None:
+            self.show(replace(self.page, tab=name))
+            self.action_top()
+
+    def on_tab_chosen(self, message: TabChosen) -> None:
+        """A tab was clicked."""
+        self.show_tab(message.name)
+
+    # -- actions
+
+    def action_tab(self, places: int) -> None:
+        """Show the tab so many places further."""
+        if self.page is not None:
+            self.show_tab(beside(self.page, places))
+
+    def action_defend(self) -> None:
+        """Show the objections and their answers, or the summary again."""
+        if self.page is None:
+            return
+        if not self.page.answers:
+            self.notify("nothing was measured: no figure to object to", severity="warning")
+            return
+        self.show_tab("summary" if self.page.tab == "defend" else "defend")
+
+    def action_chart(self, metric: ChartMetric) -> None:
+        """Draw another metric."""
+        page = self.page
+        if page is None:
+            return
+        if page.shown_matrix is None:
+            self.show(replace(page, metric=metric))
+            return
+        wanted = None if page.shown_matrix.metric == metric else metric  # the same key again: back to the headline
+        at = page.shown_matrix
+        self.show(replace(page, matrix=matrix_of(page.record, at.cursor, wanted, colors=at.colors)))
+
+    def action_open(self) -> None:
+        """Show the figures of the cell under the cursor: of the repetition that is nearest to its median."""
+        page = self.page
+        if page is not None and page.shown_matrix is not None and page.shown_matrix.cell.step is not None:
+            self.show(replace(page, inside=True, step=page.shown_matrix.cell.step))
+            self.action_top()
+
+    def action_matrix(self) -> None:
+        """Switch between the matrix and one of its steps."""
+        if self.page is None or self.page.matrix is None:
+            self.notify("this run has one measurement: there is no matrix")
+        elif self.page.inside:
+            self.show_matrix(self.page)
+        else:
+            self.action_open()
+
+    def show_matrix(self, page: Page) -> None:
+        """Back to the matrix, the cursor on the cell of the step that was shown."""
+        step = page.shown_step
+        colors = page.matrix.colors if page.matrix is not None else True
+        matrix = matrix_of(page.record, step.cell or "" if step is not None else "", colors=colors)
+        self.show(replace(page, inside=False, tab="summary", matrix=matrix))
+        self.reveal()
+
+    def move(self, rows: int, columns: int) -> bool:
+        """Move the cursor of the matrix; False when there is none, or it cannot go further."""
+        matrix = self.page.shown_matrix if self.page is not None else None
+        at = moved(matrix, rows, columns) if matrix is not None else ""
+        if self.page is None or matrix is None or at == matrix.cursor:
+            return False
+        self.show(replace(self.page, matrix=replace(matrix, cursor=at)))
+        self.reveal()
+        return True
+
+    def reveal(self) -> None:
+        """Scroll so that the cell under the cursor is in sight."""
+        self.call_after_refresh(self.scroll_to_cursor)
+
+    def scroll_to_cursor(self) -> None:
+        """Bring the line with the cursor into the window, with a line around it."""
+        lines = self.view.lines_for(self.view.size.width)
+        place = next((y for y, line in enumerate(lines) if any(key == CURSOR for _, key in line.runs)), None)
+        if place is not None:
+            self.scroll.scroll_to_region(Region(0, max(0, place - 1), 1, 3), animate=False)
+
+    def action_left(self) -> None:
+        """To the cell at the left; the tab before where there is no matrix."""
+        if self.page is not None and self.page.shown_matrix is None:
+            self.action_tab(-1)
+        else:
+            self.move(0, -1)
+
+    def action_right(self) -> None:
+        """To the cell at the right; the next tab where there is no matrix."""
+        if self.page is not None and self.page.shown_matrix is None:
+            self.action_tab(1)
+        else:
+            self.move(0, 1)
+
+    def action_job(self) -> None:
+        """Show the next job alone; after the last one all together."""
+        jobs = self.page.jobs if self.page is not None else []
+        if self.page is None or len(jobs) < 2:
+            self.notify("there is one job here: nothing to choose from")
+            return
+        order = [None, *jobs]
+        self.show(replace(self.page, job=order[(order.index(self.page.shown_job) + 1) % len(order)]))
+
+    def action_step(self, places: int) -> None:
+        """Show another step."""
+        if self.page is not None:
+            last = len(self.page.record.steps) - 1
+            self.show(replace(self.page, step=max(0, min(last, self.page.step + places))))
+
+    def action_findings(self) -> None:
+        """Show each finding whole, and the checks that could not be made; or the summary again."""
+        if self.page is not None:
+            self.show_tab("summary" if self.page.tab == "findings" else "findings")
+
+    def action_published(self) -> None:
+        """Show the run beside published figures, or its own figures again."""
+        if self.page is not None:
+            self.show_tab("summary" if self.page.tab == "published" else "published")
+
+    @work(group="copy", exclusive=True, exit_on_error=False)
+    async def action_copy(self) -> None:
+        """Ask what of the run to copy through the terminal."""
+        await copy_of_run(self, self.run_dir)
+
+    def action_replay(self) -> None:
+        """Play the run again."""
+        self.shell.open_live(self.run_dir, 1.0)
+
+    @work(exclusive=True, group="report", exit_on_error=False)
+    async def action_report(self) -> None:
+        """Ask for format and place, and write the run as a report."""
+        await report_runs(self, [[self.run_dir]], self.shell.options.environ)
+
+    @work(group="export", exit_on_error=False)
+    async def action_export(self) -> None:
+        """Ask for format and place, and write."""
+        await export_run(self, self.run_dir)
+
+    def action_note(self) -> None:
+        """Ask for a remark."""
+        if self.is_ours(self.run_dir):
+            self.app.push_screen(NoteDialog(self.run_dir.name), self.note_written)
+
+    def note_written(self, text: str | None) -> None:
+        """Keep a remark and read the record again."""
+        if text:
+            self.keep(text)
+
+    @work(group="note", exit_on_error=False)
+    async def keep(self, text: str) -> None:
+        """Write a remark."""
+        try:
+            from tui.library.additions import keep_note
+
+            await asyncio.to_thread(keep_note, self.run_dir, text)
+        except BenchtuiError as error:
+            self.notify(str(error), severity="error", markup=False)
+            return
+        self.load()
+
+    def action_remedy(self) -> None:
+        """Do what can be done about a run that was refused or failed, after a question."""
+        if self.page is not None and self.is_ours(self.run_dir, hosts=True):
+            remedies.mend(self, remedies.of_record(self.page.record), self.run_dir, plan_of(self.run_dir))
+
+    def action_resume(self) -> None:
+        """Measure what the run lacks, after a question."""
+        if self.is_ours(self.run_dir, hosts=True):
+            self.shell.resume_run(self.run_dir)
+
+    def action_prove(self) -> None:
+        """Confirm by a counter-experiment what limited the run, after a question."""
+        if self.is_ours(self.run_dir, hosts=True):
+            self.shell.prove_run(self.run_dir)
+
+    def action_clean(self) -> None:
+        """Show what the run left on its hosts, and ask."""
+        if self.is_ours(self.run_dir, hosts=True):
+            self.look_at_hosts()
+
+    @work(group="clean", exit_on_error=False)
+    async def look_at_hosts(self) -> None:
+        """Look at the hosts and ask."""
+        await ask_to_clean(self, self.run_dir, self.shell.paths, self.clean_hosts)
+
+    @work(group="clean", exit_on_error=False)
+    async def clean_hosts(self) -> None:
+        """Remove what the run left, and read the record again."""
+        await clean_now(self, self.run_dir, self.shell.paths)
+        self.load()
+
+    def action_back(self) -> None:
+        """From a step to the matrix, else to the list of runs: that is where a result comes from."""
+        page = self.page
+        if page is not None and page.tab != "summary":
+            self.show_tab("summary")
+        elif page is not None and page.matrix is not None and page.inside:
+            self.show_matrix(page)
+        else:
+            super().action_back()
+
+    def action_down(self) -> None:
+        """The cell below, or scroll down."""
+        if not self.move(1, 0):
+            self.scroll.scroll_relative(y=1, animate=False)
+
+    def action_up(self) -> None:
+        """The cell above, or scroll up."""
+        if not self.move(-1, 0):
+            self.scroll.scroll_relative(y=-1, animate=False)
+
+    def action_top(self) -> None:
+        """Scroll to the top."""
+        self.scroll.scroll_home(animate=False)
+
+    def action_bottom(self) -> None:
+        """Scroll to the end."""
+        self.scroll.scroll_end(animate=False)
+
+    def action_page_down(self) -> None:
+        """Scroll down by half a screen."""
+        self.scroll.scroll_relative(y=max(1, self.scroll.size.height // 2), animate=False)
+
+    def action_page_up(self) -> None:
+        """Scroll up by half a screen."""
+        self.scroll.scroll_relative(y=-max(1, self.scroll.size.height // 2), animate=False)
+
+
+def record_of(run_dir: Path) -> RunRecord:
+    """Return the record of a run; one that was never written is made from the journal. Raises BenchtuiError."""
+    from pydantic import ValidationError
+
+    from tui.journal.rundir import is_running
+    from tui.library.build import write_record
+    from tui.library.load import record_so_far
+    from tui.model.bounded import read_file
+    from tui.model.record import parse_record
+
+    path = run_dir / "run.json"
+    try:
+        return parse_record(read_file(path))
+    except FileNotFoundError:
+        return record_so_far(run_dir) if is_running(run_dir) else write_record(run_dir)
+    except ValidationError as error:
+        raise BenchtuiError(f"{path}: not a run record: {error.errors()[0]['msg']}") from error
+    except OSError as error:
+        raise BenchtuiError(f"{path}: {error.strerror}") from error
+
+
+def answers_of(record: RunRecord) -> list[ObjectionAnswer]:
+    """Answer every objection to a run."""
+    from tui.view.objection_catalogue import objections_to
+
+    return objections_to(record)
+
+
+def metric_of(record: RunRecord) -> ChartMetric:
+    """Return what is drawn over time first: what the headline is about."""
+    known: dict[str, ChartMetric] = {"bandwidth": "bandwidth", "latency": "latency"}
+    return known.get(record.headline.metric, "iops") if record.headline is not None else "iops"
+
+
+def published_of(record: RunRecord, user_dir: Path) -> PublishedView | None:
+    """Return the run beside published figures; None when its profile has none."""
+    from tui.view.published import published
+
+    return published(record, user_dir)[0]

@@ -1,1 +1,0 @@
-"""Step 5: what a run measured."""

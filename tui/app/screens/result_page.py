@@ -1,0 +1,310 @@
+"""Result: the step and cell that are shown, the matrix of a sweep, published figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.metrics import registry, units
+from tui.metrics.figures import latency_of, shown_percentile
+from tui.metrics.registry import BY_UNIT, DIRECTIONS
+from tui.metrics.repeat import ci_tells
+from tui.model.plan import Headline
+from tui.record.cells import Cell, cells_of_record
+from tui.record.matrix import MatrixTable, tables_of
+from tui.text.line import LABEL, TEXT, VALUE, Line, Run, beside, clip, labelled, rule, spread
+from tui.text.plot import merged
+from tui.text.sparkline import Symbols, spark
+from tui.view.matrix import KNEE, SAID, MatrixStyle, knee_texts, remarks, scale_of, series_role, table_lines, title_of
+from tui.view.matrix_chart import table_chart
+
+if TYPE_CHECKING:
+    from tui.model.record import HeadlineRecord, RunRecord
+    from tui.model.step_record import AggregateRecord, DirectionRecord, StepRecord
+    from tui.view.charts import ChartMetric
+    from tui.view.objections import ObjectionAnswer
+    from tui.view.published import PublishedNote, PublishedView
+
+LATENCY_SHOWN = 99.0  # percentile that the l key puts into the tables
+BESIDE = 110  # columns from which a chart stands beside its table
+GUTTER = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The tables of a run, and the cell under the cursor."""
+
+    tables: tuple[MatrixTable, ...]
+    cursor: str
+    metric: ChartMetric | None = None  # a figure in place of the headline
+    colors: bool = True  # the terminal tells curves apart by colour
+
+    @property
+    def cells(self) -> list[Cell]:
+        """All cells."""
+        return [cell for table in self.tables for cell in table.cells]
+
+    @property
+    def cell(self) -> Cell:
+        """The cell under the cursor."""
+        return next(cell for cell in self.cells if cell.key == self.cursor)
+
+    @property
+    def table(self) -> MatrixTable:
+        """The table that the cursor is in."""
+        return next(table for table in self.tables if any(cell.key == self.cursor for cell in table.cells))
+
+
+def matrix_of(
+    record: RunRecord, cursor: str = "", metric: ChartMetric | None = None, *, colors: bool = True
+) -> Matrix | None:
+    """Return the matrix of a run, the cursor on the best point unless said otherwise; None when it has none."""
+    if record.matrix is None or not any(step.cell for step in record.steps):
+        return None
+    cells = cells_of_record(record, shown_figure(record, metric))
+    if not cells:
+        return None
+    keys = [cell.key for cell in cells]
+    at = cursor if cursor in keys else best_of(record, cells)
+    return Matrix(tuple(tables_of(cells)), at, metric, colors)
+
+
+def shown_figure(record: RunRecord, metric: ChartMetric | None) -> Headline | None:
+    """Return the figure that a metric stands for, in the direction that the run is about; None: the headline itself."""
+    if metric is None:
+        return None
+    named = (cell.headline.direction for cell in record.matrix.cells if cell.headline) if record.matrix else iter(())
+    direction = next(named, "read")
+    found = direction if direction in DIRECTIONS else "read"
+    return Headline(metric, found, LATENCY_SHOWN if metric == "latency" else None)
+
+
+def best_of(record: RunRecord, cells: Sequence[Cell]) -> str:
+    """Return the key of the cell that the run's headline comes from, else of the first one."""
+    step = record.headline.step if record.headline is not None else None
+    return next((cell.key for cell in cells if step in cell.steps), cells[0].key)
+
+
+def moved(matrix: Matrix, rows: int, columns: int) -> str:
+    """Return the key of the cell so many rows down and columns to the right; holes are passed over."""
+    lines = [row.cells for table in matrix.tables for row in table.rows]
+    y, x = next((y, x) for y, line in enumerate(lines) for x, c in enumerate(line) if c and c.key == matrix.cursor)
+    if columns:
+        step = 1 if columns > 0 else -1
+        places = range(x + step, len(lines[y]) if step > 0 else -1, step)
+        return next((cell.key for place in places if (cell := lines[y][place]) is not None), matrix.cursor)
+    step = 1 if rows > 0 else -1
+    found = matrix.cursor
+    for place in range(y + step, len(lines) if step > 0 else -1, step):
+        if (nearest := _nearest(lines[place], x)) is not None:
+            found, rows = nearest.key, rows - step
+            if not rows:
+                break
+    return found
+
+
+def _nearest(line: Sequence[Cell | None], x: int) -> Cell | None:
+    """Return the cell of a row that is nearest to a column."""
+    known = [(abs(place - x), cell) for place, cell in enumerate(line) if cell is not None]
+    return min(known, key=lambda each: each[0])[1] if known else None
+
+
+def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
+    """Return the tables, what is under the cursor, the knees, and the chart: beside its table where there is room."""
+    lines: list[Line] = []
+    is_broad = width >= BESIDE
+    for place, table in enumerate(matrix.tables):
+        lines += [Line()] if place else []
+        hint = "arrows choose   Enter opens" if not place else ""
+        lines.append(rule(title_of(table, profile=len(matrix.tables) > 1), hint, width))
+        here = table is matrix.table
+        if here and is_broad:
+            lines += table_and_chart(matrix, table, width, chart_height)
+        else:
+            lines += table_part(matrix, table, width)
+    said = [Line.of(*clip([(text, LABEL)], width)) for text in remarks(matrix.tables)]
+    lines += [Line(), *said] if said else []
+    chart = [] if is_broad else table_chart(matrix.table, width, chart_height, coloured=matrix.colors)
+    return [*lines, *([Line(), rule("Chart", "", width), *chart] if chart else [])]
+
+
+def table_part(matrix: Matrix, table: MatrixTable, width: int) -> list[Line]:
+    """Return a table, a line on its cell under the cursor, and its knees."""
+    lines = table_lines(table, width, MatrixStyle(cursor=matrix.cursor))
+    if table is matrix.table:
+        lines.append(Line.of(*cell_runs(matrix.cell, table, width)))
+    for text in knee_texts(table):
+        lines += labelled([(f"{KNEE} ", "good")], [(text, TEXT)], width)
+    return lines
+
+
+def table_and_chart(matrix: Matrix, table: MatrixTable, width: int, chart_height: int) -> list[Line]:
+    """Return a table with its chart at its right; below it when the table needs the room."""
+    half = width // 2 - GUTTER
+    widest = max(line.width for line in table_lines(table, half))
+    left = table_part(matrix, table, half)
+    chart = table_chart(table, width - half - GUTTER, max(chart_height, len(left)), coloured=matrix.colors)
+    if widest > half or not chart:
+        return [*table_part(matrix, table, width), *table_chart(table, width, chart_height, coloured=matrix.colors)]
+    return beside(left, chart, half + GUTTER)
+
+
+def cell_runs(cell: Cell, table: MatrixTable, width: int) -> list[Run]:
+    """Return one line on the cell under the cursor: name, figure, spread, latency, state."""
+    scale = scale_of([cell])
+    parts = [("› ", "accent"), (f"{cell.name}  ", VALUE), (BY_UNIT[cell.unit].with_unit(cell.value), series_role(cell))]
+    said: list[str] = []
+    if len(cell.values) > 1:
+        said.append(f"{len(cell.values)} times {scale.text(min(cell.values))}–{scale.text(max(cell.values))}")
+    if cell.ci is not None and ci_tells(cell.values, cell.ci):
+        said.append(f"±{units.share(cell.ci, 1)}")
+    if cell.skipped:
+        said.append(f"{cell.skipped} not needed")
+    if cell.mean_ns is not None:
+        said.append(f"mean {units.latency(cell.mean_ns)}")
+    if cell.p99_ns is not None:
+        said.append(f"p99 {units.latency(cell.p99_ns)}")
+    if cell.key in table.scaling:
+        said.append(f"{units.share(table.scaling[cell.key])} of linear")
+    if cell.state in SAID:
+        said.append(SAID[cell.state])
+    return clip([*parts, *((f"  {text}", TEXT) for text in said)], width)
+
+
+NARROW = 100
+LATENCIES = (("50", "p50"), ("95", "p95"), ("99", "p99"), ("99.5", "p99.5"), ("99.9", "p99.9"))
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is shown: the record, where it is, which step and which chart."""
+
+    record: RunRecord
+    path: Path
+    step: int = 0
+    metric: ChartMetric = "iops"
+    big: bool = True  # the terminal can show box characters
+    published: PublishedView | None = None  # the run beside published figures, when its profile has some
+    tab: str = "summary"  # which of the tabs is shown
+    matrix: Matrix | None = None  # of sweeps, suites, repetitions
+    inside: bool = True  # show one step; else the matrix
+    job: str | None = None  # that was chosen; steps that have no such job show all
+    colors: bool = True  # the terminal tells curves apart by colour
+    symbols: Symbols = "braille"
+    answers: tuple[ObjectionAnswer, ...] = ()  # to each objection
+
+    @property
+    def shown_step(self) -> StepRecord | None:
+        """The step whose figures are shown."""
+        steps = self.record.steps
+        return steps[min(self.step, len(steps) - 1)] if steps else None
+
+    @property
+    def jobs(self) -> list[str]:
+        """The jobs of the shown step, where there are several."""
+        step = self.shown_step
+        return list(step.results.jobs or ()) if step is not None and self.shown_matrix is None else []
+
+    @property
+    def shown_job(self) -> str | None:
+        """The job that is shown alone; None: all together."""
+        return self.job if self.job in self.jobs else None
+
+    @property
+    def all_hosts(self) -> Mapping[str, AggregateRecord]:
+        """What is shown over all hosts, by direction: of all jobs or one."""
+        if self.shown_step is None:
+            return {}
+        results = self.shown_step.results
+        return results.aggregate if self.shown_job is None else (results.jobs or {})[self.shown_job]
+
+    @property
+    def by_host(self) -> Mapping[str, Mapping[str, DirectionRecord]]:
+        """What is shown of each host, by direction: of all jobs or one."""
+        if self.shown_step is None:
+            return {}
+        results = self.shown_step.results
+        if self.shown_job is None:
+            return results.per_host
+        return {host: dirs for host, jobs in (results.per_job or {}).items() if (dirs := jobs.get(self.shown_job))}
+
+    @property
+    def shown_matrix(self) -> Matrix | None:
+        """The matrix, when that is what the page shows."""
+        return None if self.inside or self.tab != "summary" else self.matrix
+
+    @property
+    def shown_headline(self) -> HeadlineRecord | None:
+        """The run's headline; of a step of a matrix, its cell's; none of a suite."""
+        matrix, step = self.record.matrix, self.shown_step
+        if matrix is None or self.matrix is None or not self.inside or step is None:
+            return self.record.headline
+        return next((cell.headline for cell in matrix.cells if step.index in cell.steps), self.record.headline)
+
+
+def columns(width: int) -> tuple[int, str]:
+    """Return the width of a latency column, and the titles of all columns."""
+    cell = 9 if width >= NARROW else 7
+    titles = "".join(f"{title:>{cell}}" for title in ("mean", *(title for _, title in LATENCIES), "max"))
+    return cell, f"{'IOPS':>6}{'BW':>{12 if width >= NARROW else 11}}{titles}"
+
+
+def row(result: DirectionRecord, direction: str, kind: str, width: int) -> str:
+    """Return the figures of one direction in fixed columns."""
+    cell, _ = columns(width)
+    latency = latency_of(result, direction, kind)
+    values: list[float | None] = [None] * (len(LATENCIES) + 2)
+    if latency is not None:
+        values = [latency.mean_ns, *(shown_percentile(latency, float(key)) for key, _ in LATENCIES), latency.max_ns]
+    joint = " " if cell == 9 else ""
+    cells = "".join(f"{joint.join(units.latency_parts(value)).rstrip():>{cell}}" for value in values)
+    rate = units.bandwidth(result.bw_bytes_per_s) if registry.direction(direction).moves_data else ""
+    return f"{units.iops(result.iops):>6}{rate:>{12 if cell == 9 else 11}}{cells}"
+
+
+def course(values: Sequence[float | None], width: int, symbols: Symbols, top: float, *, peaks: bool = False) -> str:
+    """Return a series as one line from its first to its last value; a short one is stretched.
+
+    Of a long one each mark is the mean of its seconds; of percentiles, which have no mean, the largest (`peaks`).
+    """
+    count, least = len(values), 2 * width
+    wide: Sequence[float | None] = values
+    if 0 < count < least:
+        wide = [values[at * count // least] for at in range(least)]
+    elif peaks:
+        wide = [merged(values[at * count // least : (at + 1) * count // least], peaks=True) for at in range(least)]
+    return spark(wide, width, symbols, high=top).replace("\u2800", " ")
+
+
+NOTE_WIDTH, MOST_NOTE_WIDTH = 12, 20
+NOTE_KEYS = {"badge": "warn", "doubt": "warn", "error": "bad"}
+
+
+def hint_lines(view: PublishedView | None, width: int) -> list[Line]:
+    """Return the line of the result page that says what there is to compare with; nothing when there is nothing."""
+    if view is None:
+        return []
+    said = " · ".join(note.text for note in view.notes if note.kind == "badge" and not note.numbers)
+    left: list[Run] = [("Published", "title"), (" ", TEXT), (view.title, TEXT), (f"  {said}" if said else "", LABEL)]
+    return [Line.of(*spread(left, [("v", "accent"), (" compares", LABEL)], width)), Line()]
+
+
+def published_lines(view: PublishedView | None, tag: str, width: int) -> list[Line]:
+    """Return the page of published figures: whether they can be compared stands above them."""
+    if view is None:
+        text = f"no published figures for {tag}; files in your baselines folder add some"
+        return [rule("Published", "v goes back", width), *labelled([], [(text, TEXT)], width)]
+    lines = [rule(f"Published: {view.title}", "v goes back", width)]
+    column = max((len(note.label) for note in (*view.badges, *view.remarks)), default=0)
+    column = min(max(column, NOTE_WIDTH), MOST_NOTE_WIDTH)
+    lines += [line for note in view.badges for line in note_lines(note, width, column)]
+    lines += view.table(width)
+    return [*lines, Line(), *(line for note in view.remarks for line in note_lines(note, width, column))]
+
+
+def note_lines(note: PublishedNote, width: int, column: int = NOTE_WIDTH) -> list[Line]:
+    """Return a note with its label in a column of its own."""
+    label: Run = (f"{note.label:<{column}} ", NOTE_KEYS.get(note.kind, LABEL))
+    return labelled([label], [(note.text, "warn" if note.kind == "badge" else TEXT)], width, column + 1)

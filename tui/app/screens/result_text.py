@@ -1,0 +1,449 @@
+"""Result: the summary as lines (headline, verdict, bottleneck, figures), and all tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tui.app.screens.live_series import result_lines
+from tui.app.screens.result_details import (
+    commands_lines,
+    facts_lines,
+    findings_lines,
+    hosts_lines,
+    laggard_lines,
+    latency_lines,
+    metric_rule,
+    telemetry_lines,
+    time_lines,
+)
+from tui.app.screens.result_page import NARROW, Page, columns, hint_lines, matrix_lines, published_lines, row
+from tui.app.widgets.graph_panels import KEYS
+from tui.metrics import registry, units
+from tui.metrics.registry import METRICS, meaning
+from tui.model.plan import Headline
+from tui.record.cells import invalid_steps, step_figure
+from tui.record.matrix import of_which
+from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, labelled, rule, spread, width_of_runs
+from tui.view.objections import objection_lines
+from tui.view.plan import title_text
+from tui.view.search import capacity_lines
+from tui.view.step_notes import VERDICTS, measured_nothing, problem_lines, shared_problems, step_label
+
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord
+    from tui.model.step_record import ProofRecord, StepRecord
+
+WIDEST_LABEL = 26  # of a row of figures: what is farther from its numbers is hard to follow
+STATES = {"complete": "badge-good", "partial": "badge-warn", "aborted": "badge-warn", "failed": "badge-bad"}
+
+
+def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
+    """Return what is asked first: the headline, whether it counts, what limited it; then the matrix or the figures."""
+    lines = [about(page, width), *headline(page, width), *proved(proof_of(page), width)]
+    lines += [*objection_counts(page, width), *laggard_lines(page, width)]
+    lines += [*proved(page.record.proves, width), Line()]
+    lines += [] if measured_nothing(page.record) else hint_lines(page.published, width)
+    if page.record.search is not None:
+        lines += capacity_lines(page.record.search, width, chart_height, coloured=page.colors)
+        return [*lines, *problems(page, width)]
+    if page.shown_matrix is not None:
+        return [*lines, *matrix_lines(page.shown_matrix, width, chart_height), Line(), *problems(page, width)]
+    lines += [*problems(page, width), *steps(page, width), *figures(page, width), Line()]
+    if page.all_hosts:  # else there are no samples to draw
+        lines += chart_lines(page, width, chart_height)
+    return lines
+
+
+def title_line(page: Page, width: int) -> Line:
+    """Return state, profile and time; on tabs behind the first one the headline and whether it counts."""
+    record = page.record
+    badge = (f" {record.state.upper()} ", STATES.get(record.state, "badge"))
+    left: list[Run] = [badge, (" ", TEXT), (record.profile.tag, "title")]
+    if page.tab != "summary":
+        found = page.record.headline
+        mark, key = judgement(record)[0]
+        known = found is not None and (found.value is not None or record.search is not None)
+        said = found.text if found is not None and known else "no headline"
+        verdict = VERDICTS.get(record.verdict or "", record.state)
+        return Line.of(*spread(left, [(said, VALUE), ("  ", TEXT), (f"{mark}{verdict}", key)], width))
+    when = (record.created_utc or "start unknown").replace("T", " ")[:19]
+    room = width - Line(tuple(left)).width - len(when) - 7
+    title = title_text(record.profile.title, record.profile.changed, record.target)
+    title = f"  {title}" if title else ""
+    return Line.of(*spread([*left, (title if len(title) <= room else "", TEXT)], [(f"{when} UTC", LABEL)], width))
+
+
+def about(page: Page, width: int) -> Line:
+    """Return hosts, target, time and what was changed."""
+    record = page.record
+    count = len(record.hosts)
+    parts = [f"{count} host{'s' if count != 1 else ''}", record.target or "", units.duration(record.duration_s)]
+    parts += [f"{name}={value}" for name, value in record.profile.changed.items()]
+    return Line.of(*clip([(" · ".join(part for part in parts if part), LABEL)], width))
+
+
+def objection_counts(page: Page, width: int) -> list[Line]:
+    """Return how many objections stand; nothing if the record does not say what was checked."""
+    from tui.view.objections import counts_runs
+
+    if page.record.checks is None or not page.answers:
+        return []
+    runs, keys = counts_runs(page.answers), [("d", "accent"), (" details", LABEL)]
+    if width_of_runs(runs) + width_of_runs(keys) < width:
+        return [Line.of(*spread(runs, keys, width))]
+    return labelled([], runs, width)
+
+
+def headline(page: Page, width: int) -> list[Line]:
+    """Return the headline figure in large digits, with what it is and how the run is judged beside it."""
+    record, found = page.record, page.shown_headline
+    if found is None and page.shown_matrix is not None:
+        return labelled([], judgement(record), width)  # a suite: each row has its own
+    number, unit, what = headline_parts(page)
+    key = KEYS.get(found.direction if found else "", "read")
+    if page.shown_matrix is not None and found is not None and found.step is not None:
+        what += f"  {of_which(page.shown_matrix.cells, found.step, found.unit)}: {best_name(page)}"
+    limiter = limiter_text(page)
+    limited: list[Run] = [("limited by ", LABEL), (limiter, TEXT)] if limiter else []
+    is_told = found is None or found.value is None  # in words: there is no number
+    if not page.big or is_told:
+        figure: list[Run] = [(number, VALUE), (" ", TEXT), (unit, VALUE), ("  ", TEXT), (what, TEXT)]
+        first = Line.of((what, VALUE)) if is_told else Line.of(*figure)
+        limits = labelled([], limited, width) if limited else []
+        return [first, *labelled([], judgement(record), width), *limits]
+    digits = big_digits(number)
+    judged, rest = judged_beside(record, width - len(digits[0]) - 3)
+    whole = is_limiter_whole(page, width) and proof_of(page) is None
+    under: list[Run] = [(" " * (len(digits[0]) + 3), TEXT)]
+    limits = labelled(under, limited, width) if limited and not whole else []
+    gap: Run = ("   ", TEXT)
+    last: list[Run] = [(unit, VALUE), *([gap, *limited] if whole else [])]
+    if rest and not whole and width_of_runs([*under, *last, gap, *rest]) <= width:
+        last, rest = [*last, gap, *rest], []  # behind the unit, not below it
+    beside: list[list[Run]] = [[(what, TEXT)], judged, last]
+    rows = zip(digits, beside, strict=True)
+    lines = [Line.of(*clip([(" " + text, key), ("  ", TEXT), *said], width)) for text, said in rows]
+    return [*lines, *(labelled(under, rest, width) if rest else []), *limits]
+
+
+def is_limiter_whole(page: Page, width: int) -> bool:
+    """Tell whether the limiter stands beside the large digits without a cut."""
+    found, search = page.shown_headline, page.record.search
+    if search is not None and found is not None and found.value is None:
+        return False
+    limiter = limiter_text(page)
+    if not page.big or not limiter:
+        return False
+    number, unit, _ = headline_parts(page)
+    beside = f"{unit}   limited by {limiter}"
+    return len(big_digits(number)[0]) + 3 + len(beside) <= width
+
+
+def limiter_text(page: Page) -> str:
+    """Return what limited the step that is shown, of a search the system where it has its answer; empty: unknown."""
+    search, step = page.record.search, page.shown_step
+    if search is not None:
+        return search.answer.limiter if search.answer is not None else ""
+    return step.limiter.text if step is not None and step.limiter is not None and page.shown_matrix is None else ""
+
+
+def proof_of(page: Page) -> ProofRecord | None:
+    """Return the counter-experiment about what limited the step that is shown."""
+    limiter = page.shown_step.limiter if page.shown_step is not None and page.shown_matrix is None else None
+    return limiter.proof if limiter is not None else None
+
+
+def judged_beside(record: RunRecord, room: int) -> tuple[list[Run], list[Run]]:
+    """Return as many whole parts of the judgement as there is room for, and the others."""
+    (mark, key), (text, _) = judgement(record)
+    parts = text.split("; ")
+    kept = next((n for n in range(len(parts), 1, -1) if len(mark) + len("; ".join(parts[:n])) <= room), 1)
+    rest = "; ".join(parts[kept:])
+    return [(mark, key), ("; ".join(parts[:kept]), key)], [(rest, LABEL)] if rest else []
+
+
+def best_name(page: Page) -> str:
+    """Return the point of a matrix that the headline comes from."""
+    step, matrix = page.record.headline.step if page.record.headline else None, page.shown_matrix
+    return next((cell.name for cell in matrix.cells if step in cell.steps), "") if matrix is not None else ""
+
+
+def headline_parts(page: Page) -> tuple[str, str, str]:
+    """Return number, unit and meaning of the figure the profile is about: ``390``, ``k IOPS``, ``read``."""
+    found = page.shown_headline
+    if found is None or measured_nothing(page.record):
+        return "–", "", "no headline" if not measured_nothing(page.record) else "nothing was measured"
+    few = found.behind is not None and found.behind < units.TAIL_SAMPLES and found.value is not None
+    number, unit = METRICS[found.metric].split(units.Few(found.value or 0) if few else found.value)
+    what = found.text if page.record.search is not None else meaning(found)
+    if page.record.search is not None:
+        return number, unit, what
+    return number, unit, what if found.value is not None else f"{what} was not measured"
+
+
+def judgement(record: RunRecord) -> list[Run]:
+    """Return how the run ended, what was checked and what was found."""
+    from tui.view.step_notes import checks_text
+
+    words = {"complete": ("every host has a final result", "good" if record.verdict in ("valid", None) else "warn")}
+    text, key = words.get(record.state, (record.reason or f"the run is {record.state}", "warn"))
+    if record.state == "failed" or record.verdict == "invalid":
+        key = "bad"
+    text = "; ".join(part for part in (checks_text(record), text) if part)
+    return [("✓ " if key == "good" else "! " if key == "warn" else "✗ ", key), (text, key)]
+
+
+def big_digits(text: str) -> list[str]:
+    """Return a number as three rows of box characters."""
+    from textual.renderables.digits import DIGITS, DIGITS3X3_BOLD
+
+    rows = ["", "", ""]
+    for character in text:
+        place = DIGITS.find(character)
+        for at in range(3):
+            glyph = DIGITS3X3_BOLD[place * 3 + at].ljust(3) if place > 0 else (character if at == 2 else " ")
+            rows[at] += "." if character == "." and at == 2 else " " if character == "." else glyph
+    return rows
+
+
+# -- figures
+
+
+def figures(page: Page, width: int) -> list[Line]:
+    """Return one line a direction over all hosts, and what must be known to read it right."""
+    step = page.shown_step
+    if step is not None and step.metadata is not None:
+        return result_lines(step.metadata, width)
+    _, titles = columns(width)
+    kind = page.record.latency_kind if step is None else page.record.latency_kind_of(step)
+    short = "Job" if page.shown_job else "All"
+    title = f"{page.shown_job or 'All hosts'}, {kind}" if width >= NARROW else f"{short} {kind}"
+    if step is None or not page.all_hosts:
+        return [] if measured_nothing(page.record) else [Line.of(("nothing was measured", LABEL))]  # told at the top
+    room = min(width - len(titles), WIDEST_LABEL)
+    lines = [*job_lines(page, width), rule(fit(title, max(room - 2, 4)).rstrip(), titles, room + len(titles))]
+    for direction in registry.in_order(page.all_hosts):
+        text = row(page.all_hosts[direction], direction, kind, width)
+        lines.append(Line.of((fit(direction, room), KEYS.get(direction, TEXT)), (text, VALUE)))
+    return [*lines, *remarks(page, step, kind)]
+
+
+def job_lines(page: Page, width: int) -> list[Line]:
+    """Return which of several jobs is shown."""
+    jobs, shown = page.jobs, page.shown_job
+    if len(jobs) < 2:
+        return []
+    text = f"all {len(jobs)} jobs: " if shown is None else f"job {jobs.index(shown) + 1} of {len(jobs)}: "
+    return [Line.of(*clip([("J", "accent"), (f" {text}", LABEL), (shown or ", ".join(jobs), VALUE)], width))]
+
+
+def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
+    """Return what the aggregate hides: hosts that did not measure all the time, figures made from samples."""
+    from tui.record.headline import is_short, length_text
+    from tui.record.step import measured_s
+    from tui.view.step_notes import submission_text
+
+    mark: Run = ("! ", "warn") if is_short(step) else ("  ", LABEL)
+    length = length_text(measured_s(page.all_hosts), step.runtime_s)
+    lines = [Line.of(mark, (length, LABEL))] if length else []
+    if wait := submission_text(step, kind):
+        lines.append(Line.of(("! " if kind == "clat" else "  ", "warn"), (wait, LABEL)))
+    for direction, result in page.all_hosts.items():
+        if result.iops and result.iops_window is not None and abs(result.iops_window / result.iops - 1) > 0.01:
+            seconds = result.interval.end_s - result.interval.start_s if result.interval else 0.0
+            rate = units.iops(result.iops_window)
+            text = f"{direction}: {rate} IOPS in the {seconds:.0f} s in which all hosts measured"
+            lines.append(Line.of(("! ", "warn"), (text, LABEL)))
+    if any(result.from_samples for dirs in page.by_host.values() for result in dirs.values()):
+        lines.append(Line.of(("! ", "warn"), ("~ rebuilt from samples: the tool gave no result there", LABEL)))
+    return lines
+
+
+def proved(proof: ProofRecord | None, width: int) -> list[Line]:
+    """Return what a counter-experiment said; nothing when there was none."""
+    if proof is None:
+        return []
+    mark, key = {"agreed": ("✓ ", "good"), "disagreed": ("! ", "warn")}.get(proof.outcome, ("· ", LABEL))
+    return labelled([(mark, key)], [(f"counter-experiment {proof.text}", LABEL)], width)
+
+
+def steps(page: Page, width: int) -> list[Line]:
+    """Return one line a step when there are several, the shown one marked."""
+    found = page.record.steps
+    if len(found) < 2:
+        return []
+    metric, wrong = page.shown_headline, invalid_steps(page.record)
+    back = "   Esc matrix" if page.matrix is not None else ""
+    lines = [rule("Steps", f"{page.step + 1} of {len(found)}   [ ] choose{back}", width)]
+    here_cell = page.shown_step.cell if page.shown_step is not None and page.matrix is not None else None
+    for step in found:
+        if here_cell is not None and step.cell != here_cell:
+            continue
+        here = step.index == page.step
+        about = Headline(metric.metric, metric.direction, metric.percentile) if metric is not None else None
+        figure = METRICS[metric.metric if metric else "iops"].with_unit(step_figure(page.record, step, about))
+        said: Run = (f"✗ {figure}", "bad") if step.index in wrong else (figure, TEXT)
+        if step.warmup and step.state == "skipped":
+            continue  # a round that was not needed
+        name = "  ".join(part for part in (step.name, step_label(page.record, step)) if part)
+        runs = spread([("› " if here else "  ", "accent"), (name, VALUE if here else TEXT)], [said], width)
+        lines.append(Line.of(*runs, fill="cursor" if here else ""))
+    return [*lines, Line()]
+
+
+# -- the chart
+
+
+def chart_lines(page: Page, width: int, height: int) -> list[Line]:
+    """Return the chart of the shown step with its heading."""
+    from tui.view.charts import chart
+
+    title = "Over time" if page.shown_job is None else "Over time, all jobs"
+    index = page.shown_step.index if page.shown_step is not None else None
+    found = chart(page.record, page.metric, width, height, step=index, coloured=page.colors)
+    return [metric_rule(page, title, width), *found]
+
+
+# -- problems
+
+
+def problems(page: Page, width: int) -> list[Line]:
+    """Return problems of hosts and findings; nothing when there is none."""
+    from tui.app.services.remedies import of_record
+    from tui.view.findings import brief_lines
+
+    count = len(shared_problems(page.record)) + len(page.record.findings)
+    lines = problem_lines(page.record, width)
+    if (remedy := of_record(page.record)) is not None:
+        lines += labelled([("  ", TEXT)], [("T", "accent"), (f" {remedy.words}", LABEL)], width)
+    lines += brief_lines(page.record.findings, width)
+    keys: list[Run] = [(f" {count}  ", LABEL), ("f", "accent"), (" explains", LABEL)]
+    head = spread([("Findings", "title"), (" ", TEXT)], keys, width, "─", "faint")
+    return [Line.of(*head), *lines, Line()] if lines else []
+
+
+GAP = 2
+LESS, MORE = "‹ ", " ›"  # there are more tabs than fit
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """One tab: its name, its title, its lines for a width and a height of charts, and whether a page has it.
+
+    `of_step`: it shows one step of several, so the list of steps stands above.
+    """
+
+    name: str
+    title: str
+    lines: Callable[[Page, int, int], list[Line]]
+    has: Callable[[Page], bool] = lambda _: True
+    of_step: bool = False
+
+
+def _defend(page: Page, width: int, _: int) -> list[Line]:
+    return objection_lines(page.answers, width, judged=page.record.checks is not None)
+
+
+def _published(page: Page, width: int, _: int) -> list[Line]:
+    return published_lines(page.published, page.record.profile.tag, width)
+
+
+def _has_latencies(page: Page) -> bool:
+    return any(step.results.aggregate for step in page.record.steps)
+
+
+def _has_series(page: Page) -> bool:
+    return any(step.series is not None for step in page.record.steps)
+
+
+def _has_hosts(page: Page) -> bool:
+    return any(step.results.per_host for step in page.record.steps)
+
+
+def _has_telemetry(page: Page) -> bool:
+    return any(step.telemetry for step in page.record.steps)
+
+
+TABS: tuple[Tab, ...] = (
+    Tab("summary", "Summary", summary_lines),
+    Tab("defend", "Defend", _defend, lambda page: bool(page.answers)),
+    Tab("latency", "Latency", latency_lines, _has_latencies, of_step=True),
+    Tab("time", "Time", time_lines, _has_series, of_step=True),
+    Tab("hosts", "Hosts", hosts_lines, _has_hosts, of_step=True),
+    Tab("findings", "Findings", findings_lines),
+    Tab("facts", "Facts", facts_lines),
+    Tab("load", "Telemetry", telemetry_lines, _has_telemetry, of_step=True),
+    Tab("commands", "Commands", commands_lines, of_step=True),
+    Tab("published", "Published", _published, lambda page: page.published is not None or page.tab == "published"),
+)
+"""In the order in which they stand; one that a page does not have is left out."""
+
+
+def tabs_of(page: Page) -> list[Tab]:
+    """Return the tabs that a page has."""
+    return [tab for tab in TABS if tab.has(page)]
+
+
+def shown_tab(page: Page) -> Tab:
+    """Return the tab that is shown."""
+    return next((tab for tab in tabs_of(page) if tab.name == page.tab), TABS[0])
+
+
+def beside(page: Page, places: int) -> str:
+    """Return the name of the tab so many places further; behind the last one comes the first."""
+    names = [tab.name for tab in tabs_of(page)]
+    return names[(names.index(shown_tab(page).name) + places) % len(names)]
+
+
+def tab_runs(page: Page, width: int) -> list[tuple[str, list[Run]]]:
+    """Return name and runs of the tabs that fit around the one that is shown."""
+    tabs, here = tabs_of(page), shown_tab(page).name
+    first = taken = 0
+    while first < len(tabs) - 1 and taken + _until(tabs[first:], here) > width:
+        first, taken = first + 1, len(LESS)
+    found: list[tuple[str, list[Run]]] = []
+    for tab in tabs[first:]:
+        if taken + len(tab.title) > width:
+            break
+        found.append((tab.name, [(tab.title, "accent" if tab.name == here else LABEL)]))
+        taken += len(tab.title) + GAP
+    return found
+
+
+def _until(tabs: list[Tab], here: str) -> int:
+    names = [tab.name for tab in tabs]
+    return sum(len(tab.title) + GAP for tab in tabs[: names.index(here) + 1]) if here in names else 0
+
+
+def tab_line(page: Page, width: int) -> Line:
+    """Return the line of tabs, the shown one accented; what has no room is left out at its ends."""
+    shown = tab_runs(page, width - len(MORE))
+    runs: list[Run] = [(_before(page, shown), LABEL)]
+    for place, (_, part) in enumerate(shown):
+        runs += [(" " * GAP if place else "", TEXT), *part]
+    more = (MORE, LABEL) if shown[-1][0] != tabs_of(page)[-1].name else ("", LABEL)
+    return Line.of(*clip([*runs, more], width))
+
+
+def _before(page: Page, shown: list[tuple[str, list[Run]]]) -> str:
+    return LESS if shown[0][0] != tabs_of(page)[0].name else ""
+
+
+def tab_at(page: Page, width: int, x: int) -> str:
+    """Return the name of the tab that stands in a column of the line; empty where there is none."""
+    shown = tab_runs(page, width - len(MORE))
+    edge = len(_before(page, shown))
+    for name, part in shown:
+        edge += width_of_runs(part) + GAP
+        if x < edge:
+            return name
+    return ""
+
+
+def page_lines(page: Page, width: int, chart_height: int) -> list[Line]:
+    """Return the lines of the shown tab."""
+    tab = shown_tab(page)
+    above = steps(page, width) if tab.of_step else []
+    return [*above, *tab.lines(page, width, chart_height)]

@@ -1,0 +1,355 @@
+"""Review: the fields of parameters, hosts and limits of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tui.app.widgets.form import FieldSpec
+
+if TYPE_CHECKING:
+    from tui.app.frame.selection import Selection
+    from tui.engine.inputs.profiles import LoadedProfile
+    from tui.engine.plan.choices import Words
+    from tui.engine.plan.search import Kind, SearchChoice
+    from tui.model.profile import Param, Profile
+    from tui.model.search import Search
+
+SEARCH, OVER, LIMITS, POINTS = "@search", "@over", "@limits", "@points"
+WITHIN, POINT, MOST = "@within", "@point", "@most"
+SEARCH_FIELDS = (SEARCH, LIMITS, OVER, POINTS, WITHIN, POINT, MOST)
+KINDS: tuple[Kind, ...] = ("none", "capacity", "curve", "scaling")
+HINTS = {
+    SEARCH: ("search", "none; capacity: the most load within limits; curve: latency over load; scaling: over hosts"),
+    LIMITS: ("limits", "what must hold: p99.9 < 2ms, errors = 0"),
+    OVER: ("over", "names with blanks between, values after them: rate numjobs=1,2,4 hosts=1,2"),
+    POINTS: ("points", "measurements at most"),
+    WITHIN: ("within", "time of load and pauses at most, such as 30m; empty: what the profile says"),
+    POINT: ("point", "time of a measurement at least; more where a percentile needs more I/Os"),
+    MOST: ("most", "time of a measurement at most"),
+}
+ANY_LIMIT = "mean < 1s"  # stands for limits that are not typed yet, to find the other bounds
+
+
+def search_specs(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
+    """Return what may be searched for, and what bounds the search; nothing where none is possible."""
+    from tui import workloads
+    from tui.engine.plan.search import SearchChoice, usual_kind
+    from tui.model.tool import SUITE
+
+    profile = loaded.profile
+    if profile.tool == SUITE or not workloads.get(profile.tool).searched:
+        return []
+    wish, usual = selection.search or SearchChoice(), usual_kind(profile)
+    values, defaults = _bounds(loaded, wish, wish.kind or usual, len(selection.ticked))
+    shown = {SEARCH: wish.kind or usual, **values}
+    return [FieldSpec(name, shown[name], {SEARCH: usual, **defaults}[name], HINTS[name][1], HINTS[name][0],
+                      choices=KINDS if name == SEARCH else ())
+            for name in SEARCH_FIELDS if name in shown]  # fmt: skip
+
+
+def _bounds(loaded: LoadedProfile, wish: SearchChoice, kind: Kind, hosts: int) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the texts of the bounds' fields, now and when nothing is asked for; none where the plan says why."""
+    from msgspec.structs import replace
+
+    from tui.engine.plan.search import SearchChoice, search_of
+    from tui.model.problem import UsageError
+
+    no_limits = kind == "capacity" and loaded.profile.capacity is None
+    try:
+        usual = search_of(loaded, SearchChoice(kind, (ANY_LIMIT,) if no_limits else ()), hosts)
+    except UsageError:
+        return {}, {}
+    try:
+        asked = replace(wish, kind=kind, limits=wish.limits or ((ANY_LIMIT,) if no_limits else ()))
+        chosen = search_of(loaded, asked, hosts)
+    except UsageError:
+        chosen = usual
+    if usual is None or chosen is None:
+        return {}, {}
+    values, defaults = _texts(chosen), _texts(usual)
+    defaults |= {LIMITS: ""} if no_limits else {}
+    values |= {LIMITS: ""} if no_limits and not wish.limits else {}
+    return values, defaults
+
+
+def _texts(search: Search) -> dict[str, str]:
+    from tui.model.quantities import short_duration
+
+    within = "" if search.within_s is None else short_duration(search.within_s)
+    over = " ".join(f"{knob.name}={','.join(map(str, knob.values))}" if knob.values else knob.name
+                    for knob in search.over)  # fmt: skip
+    found = {
+        LIMITS: ", ".join(each.text for each in search.limits), POINTS: str(search.points), WITHIN: within,
+        POINT: short_duration(search.point_s),
+    }  # fmt: skip
+    found |= {OVER: over} if search.kind != "curve" else {}
+    return found | ({MOST: short_duration(search.most_point_s)} if search.kind != "scaling" else {})
+
+
+def wish_of(values: Mapping[str, str], defaults: Mapping[str, str], before: SearchChoice | None) -> SearchChoice:
+    """Return what a search is asked for by the texts of its fields, which are right; bounds are of one kind alone."""
+    from tui.engine.plan.search import SearchChoice
+    from tui.model.profile_parts import over_of
+    from tui.model.quantities import parse_duration
+
+    old = before or SearchChoice()
+    kind = next(each for each in KINDS if each == values[SEARCH])
+    own = None if kind == defaults[SEARCH] else kind
+    changed = {name: text for name, text in values.items() if text != defaults[name]}
+    limits = values.get(LIMITS, "") if LIMITS in changed or old.limits else ""
+    if kind == "none" or kind != (old.kind or defaults[SEARCH]):
+        return SearchChoice(own, tuple(limit_texts(limits)) if kind != "none" else ())
+    seconds = {name: parse_duration(changed[name]) for name in (WITHIN, POINT, MOST) if changed.get(name)}
+    return SearchChoice(
+        own,
+        tuple(limit_texts(limits)),
+        over_of(changed.get(OVER, "").split()),
+        int(changed[POINTS]) if POINTS in changed else None,
+        seconds.get(WITHIN),
+        seconds.get(POINT),
+        seconds.get(MOST),
+    )
+
+
+def set_aside(profile: Profile, kind: str) -> set[str]:
+    """Return the parameters that a search of this kind does not use; none where nothing is searched for."""
+    from tui import workloads
+
+    return set(workloads.get(profile.tool).lengths(profile)) if kind in KINDS[1:] else set()
+
+
+def limit_texts(text: str) -> list[str]:
+    """Return the limits of a list with commas between them."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def check_bound(profile: Profile, name: str, text: str) -> str | None:
+    """Return what is wrong with a field of a search, None when it is right."""
+    from tui.model.profile_check import knob_problem
+    from tui.model.profile_parts import MOST_POINTS, known_span, over_of, parse_limit
+
+    if name == SEARCH:
+        return None if text in KINDS else f"one of {', '.join(KINDS)}"
+    if name == POINTS:
+        right = text.isdecimal() and 1 <= int(text) <= MOST_POINTS
+        return None if right else f"a whole number from 1 to {MOST_POINTS}"
+    try:
+        if name == LIMITS:
+            for each in limit_texts(text):
+                parse_limit(each)
+        elif name == OVER:
+            found = (knob_problem(profile, knob, values) for knob, values in over_of(text.split()).items())
+            return next(filter(None, found), None)
+        elif text or name != WITHIN:
+            known_span(text)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+REPEAT, SWEEP, NOTE, CLEANUP = "@repeat", "@sweep", "@note", "@cleanup"  # no parameter can be named so
+PRECONDITION, ATTEST = "@precondition", "@attest:"  # the id of a condition follows
+YES_NO = ("yes", "no")
+ANSWERS = ("yes", "no", "unknown")
+MAX_REPEAT = 100
+SWEEP_HINT = "values to measure with in turn: numjobs=1,2,4"
+
+
+def fields_words() -> Words:
+    """Return how messages about a plan call what stands in the form: each field by its label."""
+    from tui.engine.plan.choices import Words
+
+    return Words(
+        limits="'limits'",
+        over="'over'",
+        points="'points'",
+        within="'within'",
+        point="'point'",
+        most="'most'",
+        repeat="'repeat'",
+        sweep="'sweep'",
+        attest="",
+        name_limits="in the field 'limits', such as p99.9 < 2ms",
+        name_hosts="1 chooses more",
+        no_search="'search' says none",
+        what_searches="what it sustains is told by another word in 'search'",
+    )
+
+
+def form_of(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
+    """Return all fields: of the profile, of the run, and of what only a person knows."""
+    from tui.engine.plan.choices import questions_of
+    from tui.engine.plan.plan import asks_for_precondition
+
+    asked = {name: each.question for name, each in questions_of(loaded).items()}
+    searched = search_specs(loaded, selection)
+    measures = not searched or searched[0].value == "none"
+    own = [each for each in field_specs(loaded.profile, selection) if measures or each.name not in (REPEAT, SWEEP)]
+    params = [each for each in own if each.name in loaded.profile.params]
+    fields = [*params, *searched, *own[len(params) :], *attest_specs(asked, selection)]
+    if asks_for_precondition(loaded):
+        help_text = "yes or no: fill the files, and wait with rounds of the load until it is steady"
+        fields.append(
+            FieldSpec(PRECONDITION, yes_no(selection.precondition), "yes", help_text, "precondition", choices=YES_NO)
+        )
+    return fields
+
+
+def of_run_alone(name: str) -> bool:
+    """Tell whether a field changes nothing of what the profile says: a note, an answer."""
+    return name == NOTE or name.startswith(ATTEST)
+
+
+def attest_specs(asked: Mapping[str, str], selection: Selection) -> list[FieldSpec]:
+    """Return a field for each condition that no host can tell."""
+    return [
+        FieldSpec(f"{ATTEST}{name}", selection.attest.get(name, "unknown"), "unknown", f"{text} yes, no, unknown", name,
+                  choices=ANSWERS)
+        for name, text in asked.items()
+    ]  # fmt: skip
+
+
+def field_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
+    """Return the profile's parameters, then what belongs to the run itself."""
+    swept = swept_texts(profile)
+    specs = [
+        FieldSpec(name, selection.overrides.get(name, default := swept.get(name) or default_text(param)), default,
+                  f"swept; one value measures that alone; {hint(param)}" if name in swept else hint(param),
+                  masked=param.kind == "secret", choices=choices_of(param))
+        for name, param in profile.params.items()
+    ]  # fmt: skip
+    keep = yes_no(profile.prepare.cleanup)
+    chosen = keep if selection.cleanup is None else yes_no(selection.cleanup)
+    often = repeat_text(profile)
+    sweeps = [] if profile.tool == "suite" else [FieldSpec(SWEEP, selection.sweep, "", SWEEP_HINT, "sweep")]
+    return [
+        *specs,
+        FieldSpec(REPEAT, selection.repeat or often, often, "how often each point is measured", "repeat"),
+        *sweeps,
+        FieldSpec(CLEANUP, chosen, keep, "yes or no: remove the test files at the end", "remove files", choices=YES_NO),
+        FieldSpec(NOTE, selection.note, "", "kept in the record of the run", "note"),
+    ]
+
+
+def keep_typed(selection: Selection, values: Mapping[str, str], defaults: Mapping[str, str], *, right: bool) -> None:
+    """Keep what stands in the fields; bounds of a search only where all is `right`."""
+    typed = dict(values)
+    repeat = typed.pop(REPEAT, "")
+    selection.repeat = "" if repeat == defaults.get(REPEAT) else repeat
+    bounds = {name: typed.pop(name) for name in SEARCH_FIELDS if name in typed}
+    if bounds and right:
+        selection.search = wish_of(bounds, defaults, selection.search)
+    selection.sweep = typed.pop(SWEEP, "")
+    selection.note = typed.pop(NOTE)
+    selection.cleanup = {"yes": True, "no": False}.get(typed.pop(CLEANUP))
+    selection.precondition = typed.pop(PRECONDITION, "yes") != "no"
+    answers = {name: typed.pop(name) for name in list(typed) if name.startswith(ATTEST)}
+    selection.attest = {name.removeprefix(ATTEST): text for name, text in answers.items() if text != "unknown"}
+    selection.overrides = {name: text for name, text in typed.items() if text != defaults[name]}
+
+
+def swept_texts(profile: Profile) -> dict[str, str]:
+    """Return the values of each parameter that the profile sweeps over: ``1,2,4``."""
+    from tui.engine.plan.steps import person_text
+    from tui.model.profile import parse_param
+    from tui.model.profile_parts import grid_points
+
+    found: dict[str, dict[str, None]] = {}
+    for point in grid_points(profile.sweep) if profile.sweep is not None else []:
+        for name, value in point.items():
+            if name in profile.params:
+                text = person_text(profile, name, parse_param(profile.params[name], value))
+                found.setdefault(name, {})[text] = None
+    return {name: ",".join(texts) for name, texts in found.items()}
+
+
+def repeat_text(profile: Profile) -> str:
+    """Return how often a profile measures each point, as the form shows it."""
+    repeat = profile.repeat
+    return str(repeat) if isinstance(repeat, int) else f"until {repeat.until * 100:g}%"
+
+
+def sweep_values(text: str) -> dict[str, list[str]]:
+    """Return the values by parameter of ``numjobs=1,2,4 bs=4k,1M``. Raises ValueError."""
+    found: dict[str, list[str]] = {}
+    for word in text.split():
+        name, equals, values = word.partition("=")
+        listed = [value for value in values.split(",") if value]
+        if not (name and equals and listed):
+            raise ValueError("write NAME=V1,V2 with blanks between names")
+        found[name] = listed
+    return found
+
+
+def check_sweep(profile: Profile, text: str) -> str | None:
+    """Return what is wrong with the values to sweep over."""
+    from tui.model.profile_check import said_twice
+
+    try:
+        wanted = sweep_values(text)
+    except ValueError as error:
+        return str(error)
+    for name, values in wanted.items():
+        if name not in profile.params:
+            return f"no parameter '{name}'"
+        if problem := next((found for value in values if (found := check_param(profile, name, value))), None):
+            return f"{name}: {problem}"
+        if again := next(said_twice(profile.params[name], values), None):
+            return f"{name}: {again[1]}; repeat measures points again"
+    return None
+
+
+def default_text(param: Param) -> str:
+    """Return a parameter's default as somebody would type it."""
+    if isinstance(param.default, bool):
+        return yes_no(param.default)
+    return str(param.default)
+
+
+def choices_of(param: Param) -> tuple[str, ...]:
+    """Return the words of which a parameter is one; empty where it is something else."""
+    words = YES_NO if param.kind == "flag" else tuple(map(str, param.choices or ()))
+    return () if any(" " in word for word in words) else words
+
+
+def yes_no(value: bool) -> str:
+    """Return a truth value as a word."""
+    return "yes" if value else "no"
+
+
+def hint(param: Param) -> str:
+    """Return a parameter's help with what is allowed."""
+    allowed = ", ".join(str(choice) for choice in param.choices or ())
+    said = "; ".join(part for part in (param.help or "", allowed and f"one of {allowed}") if part)
+    return f"{said} ({param.kind})".lstrip()
+
+
+def check_field(profile: Profile, name: str, text: str) -> str | None:
+    """Return what is wrong with one field's text, None when it is right."""
+    if name == SWEEP:
+        return check_sweep(profile, text)
+    if name == REPEAT and text == repeat_text(profile):
+        return None
+    if name == REPEAT:
+        return None if text.isdecimal() and 1 <= int(text) <= MAX_REPEAT else f"a whole number from 1 to {MAX_REPEAT}"
+    if name in SEARCH_FIELDS:
+        return check_bound(profile, name, text)
+    if name in (CLEANUP, PRECONDITION):
+        return None if text in ("yes", "no") else "yes or no"
+    if name.startswith(ATTEST):
+        return None if text in ANSWERS else "yes, no or unknown"
+    if name == NOTE or text == swept_texts(profile).get(name):
+        return None
+    return check_param(profile, name, text)
+
+
+def check_param(profile: Profile, name: str, text: str) -> str | None:
+    """Return what is wrong with one parameter's text."""
+    from tui.model.profile import parse_param
+
+    try:
+        parse_param(profile.params[name], text)
+    except ValueError as error:
+        return str(error)
+    return None

@@ -1,0 +1,149 @@
+"""A plan as lines: what will happen, what it costs, what to be warned of. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from tui.capacity.budget import points_planned
+from tui.metrics import units
+from tui.model.plain import some_in
+from tui.model.plan import HostTask, Plan
+from tui.text.line import ACCENT, BRIGHT, LABEL, TEXT, Line, Run, heading, indented, labelled
+from tui.view.plan import (
+    ADDS,
+    STEPS_IN_FULL,
+    parts_of,
+    plan_facts,
+    steps_text,
+    time_bounds,
+    time_text,
+    values_text,
+    warnings,
+)
+
+__all__ = ["job_files", "launch_line", "plan_lines", "summary", "time_text", "warnings"]
+
+INDENT = 10
+FILES_SHOWN = 3
+POINTS_SHOWN = 24
+
+
+def launch_line(plan: Plan) -> str:
+    """Return the run in one line: hosts, time, steps."""
+    hosts = plan.hosts[0].name if len(plan.hosts) == 1 else f"{len(plan.hosts)} hosts"
+    if plan.servers:
+        hosts += f", looks at {plan.servers[0].name if len(plan.servers) == 1 else f'{len(plan.servers)} servers'}"
+    if plan.search is not None:
+        bounds = time_bounds(plan)
+        most = f", up to {time_text(bounds[1])}" if bounds is not None else ""
+        return f"searches on {hosts}, at most {points_planned(plan.search)} points{most}"
+    steps = "" if len(plan.steps) == 1 else f", {len(plan.steps)} steps"
+    return f"runs on {hosts}, {time_text(plan.expected_s)}{steps}"
+
+
+def plan_lines(plan: Plan, width: int) -> list[Line]:
+    """Return the whole plan, most important first, for a pane of `width` columns."""
+    told = summary(plan, width - INDENT)
+    facts = [line for name, runs in told for line in labelled([(name, LABEL)], runs, width, INDENT)]
+    return [*facts, Line(), *steps(plan, width), Line(), *commands(plan, width), Line(), *files(plan, width)]
+
+
+def summary(plan: Plan, width: int) -> Iterator[tuple[str, list[Run]]]:
+    """Yield label and value of each fact; `width` cells make a line of a value."""
+    for fact in (each for each in plan_facts(plan) if each.label != ADDS):
+        names = some_in(fact.names, width - len(fact.text) - len(fact.more)) if fact.names else ""
+        yield fact.label, [(fact.text, BRIGHT), (names, TEXT), (fact.more, LABEL)]
+
+
+def steps(plan: Plan, width: int) -> Iterator[Line]:
+    """Yield one line a step: name, direction, in flight, time."""
+    if len(plan.steps) > STEPS_IN_FULL:
+        yield from matrix(plan, width)
+        return
+    yield heading(f"{len(plan.steps)} steps" if len(plan.steps) > 1 else "1 step")
+    repeated = any(step.repetition > 1 for step in plan.steps)
+    for step in plan.steps:
+        again = f"repetition {step.repetition}" if repeated else ""
+        flight = f"{step.in_flight} in flight" if step.in_flight else ""
+        about = "  ".join(part for part in ("/".join(step.directions), flight, again) if part)
+        line = [(step.name, BRIGHT), (f"  {about}", LABEL), (f"  {time_text(step.expected_s)}", TEXT)]
+        yield from labelled([(f"{step.index + 1:>3}", LABEL)], line, width, 4)
+
+
+def matrix(plan: Plan, width: int) -> Iterator[Line]:
+    """Yield what is swept, profile by profile: the values of each axis, and what they come to."""
+    yield heading("steps")
+    yield from indented([(steps_text(plan), BRIGHT)], width)
+    parts = parts_of(plan)
+    for part in parts:
+        if len(parts) > 1:
+            count = f"  {part.steps} step{'' if part.steps == 1 else 's'}, {time_text(part.seconds)}"
+            yield from indented([(part.profile, BRIGHT), (count, LABEL)], width)
+        size = max((len(name) for name in part.axes), default=0) + 4
+        for name, values in part.axes.items():
+            yield from labelled([(f"  {name}", LABEL)], [(values_text(values), BRIGHT)], width, max(size, INDENT))
+        if part.share_text:
+            yield from indented([(part.share_text, LABEL)], width)
+
+
+def commands(plan: Plan, width: int) -> Iterator[Line]:
+    """Yield the command of each distinct step; hosts differ in their job file's seed only."""
+    yield heading("command on each host")
+    for argv in dict.fromkeys(tuple(task.argv) for step in plan.steps for task in step.tasks):
+        yield from indented([(shlex.join(argv), TEXT)], width)
+    for fact in (each for each in plan_facts(plan) if each.label == ADDS):
+        yield from indented([(f"{fact.label} ", LABEL), (fact.text, TEXT), (fact.more, LABEL)], width)
+
+
+def files(plan: Plan, width: int) -> Iterator[Line]:
+    """Yield the test files of one host."""
+    task = next((task for step in plan.steps for task in step.tasks if task.files), None)
+    if task is None:
+        return
+    yield heading(f"test files on {task.host}")
+    shown = FILES_SHOWN if len(task.files) > FILES_SHOWN + 1 else len(task.files)  # a line for one more is its own line
+    for spec in task.files[:shown]:
+        yield from indented([(spec.path, TEXT), (f"  {units.size(spec.size_bytes)}", LABEL)], width)
+    if len(task.files) > shown:
+        yield Line.of((f"  and {len(task.files) - shown} more", LABEL))
+
+
+def job_files(plan: Plan, room: int | None = None) -> list[Line]:
+    """Return the job file of each point as the first host gets it; of many points, or in little `room`, the first ones.
+
+    Where there is room for none, there are no lines.
+    """
+    lines: list[Line] = []
+    shown = [step for step in plan.steps if step.is_fill or not step.warmup]
+    points = list({step.cell or step.index: step for step in reversed(shown)}.values())[::-1]
+    for number, step in enumerate(points[:POINTS_SHOWN]):
+        task = step.tasks[0]
+        others = f", {len(step.tasks) - 1} more with other seeds" if len(step.tasks) > 1 else ""
+        one = [heading(f"step {step.index + 1}: {step.name} on {task.host}{others}"), *job_lines(task), Line()]
+        last = number == len(points) - 1  # before others, a line is left for how many more there are
+        if room is not None and len(lines) + len(one) - int(last) > room - int(not last):
+            return [*lines, _more(len(points) - number, "v has them")] if lines else []
+        lines += one
+    if len(points) > POINTS_SHOWN:
+        lines.append(_more(len(points) - POINTS_SHOWN, "benchtui run ... --dry-run --json has them all"))
+    return lines
+
+
+def _more(count: int, where: str) -> Line:
+    return Line.of((f"and {count} {'point' if count == 1 else 'points'} more: {where}", LABEL))
+
+
+def job_lines(task: HostTask) -> list[Line]:
+    """Return a job file with its section names bright and its option names dim."""
+    return [job_line(line) for line in task.job_file.rstrip().splitlines()]
+
+
+def job_line(line: str) -> Line:
+    """Colour one line of a job file."""
+    if line.startswith("["):
+        return Line.of((line, ACCENT))
+    if line.startswith((";", "#")):
+        return Line.of((line, LABEL))
+    name, equals, value = line.partition("=")
+    return Line.of((name + equals, LABEL), (value, BRIGHT))

@@ -1,1 +1,0 @@
-"""Every run that was kept."""

@@ -1,0 +1,70 @@
+"""What the run under the cursor measured, beside its facts where the terminal is large: figures and charts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tui.app.screens.result import metric_of
+from tui.app.screens.result_page import Page, matrix_lines, matrix_of
+from tui.app.screens.result_text import figures
+from tui.library.load import load_record
+from tui.model.problem import BenchtuiError
+from tui.model.rundir import RECORD_FILE
+from tui.text.line import Line, rule
+from tui.view.charts import Drawn, chart
+from tui.view.search import capacity_lines
+from tui.view.step_notes import measured_nothing
+
+LARGEST = 4 * 2**20  # bytes of a record that is read while somebody walks through the list
+LEAST_CHART = 9  # rows
+
+
+def read_page(run_dir: Path, *, plain: bool, colors: bool) -> Page | None:
+    """Return the record of a run as a page; None where it has none, or one that would hold up the keys."""
+    path = run_dir / RECORD_FILE
+    try:
+        if path.stat().st_size > LARGEST:
+            return None
+        record = load_record(run_dir)
+    except (OSError, BenchtuiError):
+        return None  # the preview says why
+    if measured_nothing(record):
+        return None
+    first = record.headline.step if record.headline and record.headline.step is not None else 0
+    matrix = matrix_of(record, colors=colors)
+    return Page(record, path, first, metric_of(record), not plain, colors=colors, matrix=matrix, inside=matrix is None)
+
+
+def measured_lines(page: Page, width: int, height: int) -> list[Line]:
+    """Return what was measured, in about `height` lines of `width` cells."""
+    if page.record.search is not None:
+        return capacity_lines(page.record.search, width, max(height // 2, LEAST_CHART), coloured=page.colors)
+    if page.shown_matrix is not None:
+        found = matrix_lines(page.shown_matrix, width, max(height // 2, LEAST_CHART))
+        return [rule("Points", "", width), *found[1:]]  # no cursor moves in it here
+    lines = figures(page, width)
+    step, drawn = page.shown_step, _drawn(page)
+    if step is None or step.series is None:
+        return lines
+    room = (height - len(lines)) // len(drawn) - 1
+    drawn = drawn if room >= LEAST_CHART else drawn[:1]
+    room = max((height - len(lines)) // len(drawn) - 1, LEAST_CHART)
+    for each in drawn:
+        lines += [Line(), *chart(page.record, each, width, room, step=step.index, coloured=page.colors)]
+    return lines
+
+
+def course_lines(page: Page, width: int, height: int) -> list[Line]:
+    """Return one chart: what the headline is about over time; nothing of many steps, or without samples."""
+    step = page.shown_step
+    if page.record.search is not None or page.shown_matrix is not None or step is None or step.series is None:
+        return []
+    room = max(height, LEAST_CHART)
+    return chart(page.record, _drawn(page)[0], width, room, step=step.index, coloured=page.colors)
+
+
+def _drawn(page: Page) -> tuple[Drawn, ...]:
+    """Return what is drawn over time: what the headline is about, and the tail of the latencies."""
+    if page.metric == "latency":
+        return ("p99", "iops")
+    return (page.metric, "p99")

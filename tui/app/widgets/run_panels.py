@@ -1,0 +1,442 @@
+"""Panels of a run: header, banner, host facts, percentiles, messages, operations."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log2
+
+from textual import events
+
+from tui.app.terminal import actions
+from tui.app.widgets.graph import meter
+from tui.app.widgets.lines import Lines
+from tui.metrics.buckets import index_to_value
+from tui.metrics.units import clock, latency, latency_fixed, share
+from tui.text.line import FAINT, LABEL, TEXT, VALUE, Line, Run, clip, fit, rule, spread, width_of_runs
+from tui.text.sparkline import Symbols, spark
+
+BADGES = {"running": "badge", "complete": "badge-good", "partial": "badge-warn", "aborted": "badge-warn"}
+BADGES |= {"failed": "badge-bad", "stopping": "badge-warn", "starting": "badge", "gone": "badge-bad"}
+LEAST_BAR = 12
+ROUND_UP_S = 0.999  # what is left is none only at the end
+
+
+@dataclass(frozen=True, slots=True)
+class RunHead:
+    """What the header shows. `trail` holds (phase, mark) with mark one of done, now, failed, empty."""
+
+    profile: str = ""
+    state: str = "starting"
+    facts: tuple[str, ...] = ()
+    mode: str = ""  # REPLAY 2x, held, refresh rate
+    trail: tuple[tuple[str, str], ...] = ()
+    fraction: float | None = None
+    elapsed_s: float = 0.0
+    expected_s: float | None = None
+    remaining_s: float | None = None
+    at_most: bool = False  # what is left may be less
+    about: bool = False  # what is left is a guess
+
+
+class RunHeader(Lines):
+    """Profile, state, hosts, step and time; below, the phases and a bar."""
+
+    DEFAULT_CSS = "RunHeader { height: 2; padding: 0 1; }"
+
+    def __init__(self, symbols: Symbols, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.symbols = symbols
+        self.head = RunHead()
+
+    def show(self, head: RunHead) -> None:
+        """Show another state."""
+        self.head = head
+        self.update_lines()
+
+    def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
+        """The two lines."""
+        return [Line.of(*self._first(width)), Line.of(*self._second(width))]
+
+    def _first(self, width: int) -> list[Run]:
+        head = self.head
+        right: list[Run] = [(head.mode + "  ", "warn")] if head.mode else []
+        right += self._time()
+        badge = BADGES.get(head.state, "badge")
+        left: list[Run] = [(f" {head.state.upper()} ", badge), (" ", TEXT), (head.profile, "title"), ("  ", TEXT)]
+        facts = list(head.facts)
+        while facts and self._width([*left, (" · ".join(facts), LABEL), *right]) + 2 > width:
+            facts.pop()
+        return spread([*left, (" · ".join(facts), LABEL)], right, width)
+
+    def _time(self) -> list[Run]:
+        head = self.head
+        runs: list[Run] = [(clock(head.elapsed_s), VALUE)]
+        if head.expected_s:
+            runs.append((f" / {clock(head.expected_s)}", LABEL))
+        if head.remaining_s is not None:
+            about = "≤ " if head.at_most else "~" if head.about else ""
+            runs.append((f"  left {about}{clock(head.remaining_s + ROUND_UP_S)}", LABEL))
+        return runs
+
+    def _second(self, width: int) -> list[Run]:
+        trail = self._trail(width)
+        room = width - self._width(trail) - 2
+        if self.head.fraction is None or room < LEAST_BAR:
+            return clip(trail, width)
+        percent = f" {share(self.head.fraction):>5}"
+        return [*trail, ("  ", TEXT), *meter(self.head.fraction, room - len(percent), self.symbols), (percent, VALUE)]
+
+    def _trail(self, width: int) -> list[Run]:
+        """Return the phases; only the current one and a count of those passed when there is too little room."""
+        plain = self.symbols == "ascii"
+        marks = {
+            "done": ("+" if plain else "✓", "good", LABEL),
+            "now": (">" if plain else "›", "accent", "accent"),
+            "failed": ("x" if plain else "✗", "bad", "bad"),
+            "": ("." if plain else "·", LABEL, LABEL),
+        }
+        runs: list[Run] = []
+        for name, mark in self.head.trail:
+            symbol, symbol_key, key = marks[mark]
+            runs += [("  " if runs else "", TEXT), (symbol, symbol_key), (f" {name}", key)]
+        if self._width(runs) + LEAST_BAR + 2 > width:
+            runs = [(text if text != "  " else " ", key) for text, key in runs]
+        return runs
+
+    @staticmethod
+    def _width(runs: Sequence[Run]) -> int:
+        return Line(tuple(runs)).width
+
+
+class Banner(Lines):
+    """A strip that tells how the run ended, what is wrong, and which key goes on. Takes no room when empty."""
+
+    DEFAULT_CSS = """
+    Banner { height: 0; display: none; padding: 0 1; margin: 0 0; background: $surface; }
+    Banner.-shown { display: block; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.text: tuple[Line, ...] = ()
+
+    def show(self, lines: Sequence[Line]) -> None:
+        """Show these lines; none hides the strip."""
+        if tuple(lines) == self.text:
+            return
+        grown = len(lines) != len(self.text)
+        self.text = tuple(lines)
+        if grown:
+            self.styles.height = len(lines)
+            self.set_class(bool(lines), "-shown")
+        self.update_lines()
+
+    def build(self, width: int, height: int) -> list[Line]:
+        """The lines, cut to the width."""
+        return [Line.of(*clip(line.runs, width)) for line in self.text[:height]]
+
+
+class HostFactsBar(Lines):
+    """What is known of the one host that all panels show."""
+
+    DEFAULT_CSS = """
+    HostFactsBar { height: 2; display: none; padding: 0 1; }
+    HostFactsBar.-shown { display: block; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.host = ""
+        self.facts: tuple[tuple[str, str], ...] = ()
+        self.said: Run = ("", LABEL)
+        self.more: tuple[Line, ...] = ()
+
+    def show(self, host: str, facts: Sequence[tuple[str, str]], said: Run, more: Sequence[Line] = ()) -> None:
+        """Show a host's facts, what there is to say of it, and `more` lines; an empty name hides them all."""
+        self.host, self.facts, self.said, self.more = host, tuple(facts), said, tuple(more)
+        self.set_class(bool(host), "-shown")
+        if self.styles.height is None or self.styles.height.value != self.wanted:
+            self.styles.height = self.wanted
+        self.update_lines()
+
+    @property
+    def wanted(self) -> int:
+        """The lines that it takes."""
+        return 2 + len(self.more) if self.host else 0
+
+    def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
+        """Name and state, then the facts that fit."""
+        keys: list[Run] = [("i", "accent"), (" all of it  ", LABEL), ("Esc", "accent"), (" all hosts", LABEL)]
+        first = spread([(self.host, "title"), ("  ", TEXT), self.said], keys, width)
+        second: list[Run] = []
+        for name, value in self.facts:
+            fact: list[Run] = [("   " if second else "", TEXT), (f"{name} ", LABEL), (value, TEXT)]
+            if width_of_runs([*second, *fact]) <= width:
+                second += fact
+        return [Line.of(*first), Line.of(*second), *self.more]
+
+
+def ending(title: str, key: str, reason: str, hint: str, problems: Sequence[str], width: int) -> list[Line]:
+    """Return the lines of a banner: what happened, the key that goes on, then a line a problem."""
+    first = spread([(title, key), (f"  {reason}" if reason else "", TEXT)], [(hint, "accent")], width)
+    return [Line.of(*first), *(Line.of((" ", TEXT), (fit(text, width - 1).rstrip(), TEXT)) for text in problems)]
+
+
+COLUMNS = (
+    ("mean", "mean"),
+    ("50", "p50"),
+    ("95", "p95"),
+    ("99", "p99"),
+    ("99.5", "p99.5"),
+    ("99.9", "p99.9"),
+    ("max", "max"),
+)
+CELL = 9
+LEAST_LABEL = 13
+Counts = Sequence[tuple[int, int]]
+"""Bucket index and count, indices ascending."""
+NAMES = 17  # direction and what a row covers, where a shape follows
+LEAST_SHAPE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PercentileRow:
+    """One line: a direction (empty: the same as above) in its style, what it covers, values in ns by column key."""
+
+    direction: str
+    key: str
+    covers: str
+    values: Mapping[str, float | None]
+    strong: bool = True
+    counts: Callable[[], Counts] | None = None  # the histogram, asked for only where it is drawn
+
+
+class PercentileTable(Lines):
+    """A heading line with the column names, then a line a row. Columns give way from the left when it gets narrow."""
+
+    DEFAULT_CSS = "PercentileTable { height: auto; padding: 0 1; }"
+
+    def __init__(self, symbols: Symbols = "braille", *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.symbols = symbols
+        self.heading = "Latency"
+        self.given: tuple[PercentileRow, ...] = ()
+        self.brief = False  # without the rows that stand below a stronger one
+
+    @property
+    def rows(self) -> tuple[PercentileRow, ...]:
+        """The rows that are shown."""
+        return tuple(row for row in self.given if row.strong) if self.brief else self.given
+
+    @property
+    def spare(self) -> int:
+        """How many rows others could have: what was so far below what is now."""
+        weak = sum(not row.strong for row in self.given)
+        return weak if weak < len(self.given) else 0
+
+    def show(self, heading: str, rows: Sequence[PercentileRow]) -> None:
+        """Show these rows; the height follows their number."""
+        self.heading, self.given = heading, tuple(rows)
+        self._fit()
+
+    def shorten(self, *, brief: bool) -> None:
+        """Give the spare rows to others, or take them back."""
+        if brief != self.brief:
+            self.brief = brief
+            self._fit()
+
+    def _fit(self) -> None:
+        height = len(self.rows) + 1
+        if self.styles.height is None or self.styles.height.value != height:
+            self.styles.height = height
+        self.update_lines()
+
+    def build(self, width: int, height: int) -> list[Line]:
+        """Heading and rows."""
+        columns = shown_columns(width)
+        label = width - CELL * len(columns)
+        titles = "".join(f"{title:>{CELL}}" for _, title in columns)
+        shapes = self._shapes(label)
+        room = label - NAMES - 2 if any(shapes) else 0
+        span = span_of(shapes)
+        texts = [shape_of(counts, span, room, self.symbols) if counts else " " * room for counts in shapes]
+        rows = (self._row(row, text, columns, label) for row, text in zip(self.rows, texts, strict=True))
+        return [self._heading(titles, width, room, span), *rows][:height]
+
+    def _shapes(self, label: int) -> list[Counts]:
+        """Return the histogram of each row, empty when there is no room to draw it."""
+        if label < NAMES + LEAST_SHAPE:
+            return [()] * len(self.rows)
+        return [row.counts() if row.counts is not None else () for row in self.rows]
+
+    def _heading(self, titles: str, width: int, shape: int, span: tuple[int, int]) -> Line:
+        if not shape or len(self.heading) >= NAMES - 1:
+            return rule(self.heading, titles, width)
+        low, high = (latency(index_to_value(index)) for index in span)
+        axis = f"{low} {'─' * (shape - len(low) - len(high) - 2)} {high}"
+        lead = "─" * (NAMES - len(self.heading) - 2)
+        return Line.of((self.heading, "title"), (f" {lead} ", FAINT), (axis, LABEL), ("  " + titles, LABEL))
+
+    @staticmethod
+    def _row(row: PercentileRow, shape: str, columns: Sequence[tuple[str, str]], label: int) -> Line:
+        cells = "".join(f"{latency_fixed(row.values.get(key)):>{CELL}}" for key, _ in columns)
+        covers = NAMES - 6 if shape else label - 6
+        runs: list[Run] = [(fit(row.direction, 6), row.key), (fit(row.covers, covers), LABEL)]
+        if shape:
+            runs += [(shape, row.key if row.strong else f"{row.key}*60"), ("  ", TEXT)]
+        return Line.of(*runs, (cells, TEXT if row.strong else LABEL))
+
+
+def span_of(shapes: Sequence[Counts]) -> tuple[int, int]:
+    """Return the lowest and the highest bucket of all shapes: one scale for them all."""
+    known = [counts for counts in shapes if counts]
+    return min((counts[0][0] for counts in known), default=0), max((counts[-1][0] for counts in known), default=0)
+
+
+def shape_of(counts: Counts, span: tuple[int, int], width: int, symbols: Symbols) -> str:
+    """Return a histogram as one row: latency to the right and counts upwards, both logarithmic, so that tails show.
+
+    fio's buckets are nearly logarithmic: an even step in index is an even step in the logarithm of the latency.
+    """
+    low, high = span
+    step = max(1e-9, (high - low + 1) / width)
+    columns = [0] * width
+    for index, count in counts:
+        columns[min(width - 1, int((index - low) / step))] += count
+    levels = [log2(count + 1) if count else None for count in columns]
+    top = max((level for level in levels if level), default=1.0) * 1.15  # rows of full blocks would grow together
+    return spark(levels, width, "ascii" if symbols == "ascii" else "block", high=top)
+
+
+def shown_columns(width: int) -> Sequence[tuple[str, str]]:
+    """Return the columns that fit: the mean goes first, then the median."""
+    room = max(2, (width - LEAST_LABEL) // CELL)
+    return COLUMNS[-room:]
+
+
+SEVERITY_KEYS = {"info": LABEL, "warning": "warn", "error": "bad"}
+NOTHING_TOLD, ELSEWHERE = "none", "all is said above"
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One message: run time in seconds, severity, the host it came from (empty: the engine), its text."""
+
+    t: float
+    severity: str
+    host: str
+    text: str
+
+
+class MessageLog(Lines, can_focus=True):
+    """The newest lines at the bottom. `scroll_back` counts lines between the newest and the last one shown."""
+
+    BINDINGS = actions.bindings("list")
+    DEFAULT_CSS = "MessageLog { padding: 0 1; }"
+
+    def __init__(self, marks: dict[str, str], *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.marks = marks
+        self.messages: Sequence[LogLine] = ()
+        self.scroll_back = 0
+        self.whole = False
+        self.empty = NOTHING_TOLD
+
+    def show(self, messages: Sequence[LogLine]) -> None:
+        """Show these messages. A reader who has scrolled back stays where he is."""
+        if self.scroll_back:
+            self.scroll_back += len(messages) - len(self.messages)
+        self.messages = messages
+        self._clamp(self.size.height)
+        self.update_lines()
+
+    def scroll_by(self, lines: int) -> None:
+        """Go back in time (positive) or forward again."""
+        self.scroll_back += lines
+        self._clamp(self.size.height)
+        self.update_lines()
+
+    def action_down(self) -> None:
+        """Newer lines."""
+        self.scroll_by(-1)
+
+    def action_up(self) -> None:
+        """Older lines."""
+        self.scroll_by(1)
+
+    def action_top(self) -> None:
+        """The oldest line."""
+        self.scroll_by(len(self.messages))
+
+    def action_bottom(self) -> None:
+        """The newest line."""
+        self.scroll_by(-len(self.messages))
+
+    def action_page_down(self) -> None:
+        """Half a screen newer."""
+        self.scroll_by(-max(1, self.size.height // 2))
+
+    def action_page_up(self) -> None:
+        """Half a screen older."""
+        self.scroll_by(max(1, self.size.height // 2))
+
+    def _clamp(self, height: int) -> None:
+        self.scroll_back = max(0, min(self.scroll_back, len(self.messages) - (height - 1)))
+
+    def build(self, width: int, height: int) -> list[Line]:
+        """A heading and the lines that fit under it."""
+        end = len(self.messages) - self.scroll_back
+        shown = self.messages[max(0, end - (height - 1)) : end]
+        lines = [line for message in shown for line in self._lines(message, width)]
+        body = lines[max(0, len(lines) - (height - 1)) :]
+        return [rule("Messages", self._tail(end), width), *body][:height]
+
+    def _tail(self, end: int) -> str:
+        if not self.messages:
+            return self.empty
+        position = f"{end} of " if self.scroll_back else ""
+        return f"{position}{len(self.messages)}{'' if self.whole else ' · L all'}"
+
+    def _lines(self, message: LogLine, width: int) -> list[Line]:
+        """Return a message in one line; in as many as it needs while all messages are shown."""
+        stamp = f"{clock(message.t):>7} "
+        mark = self.marks.get(message.severity, " ") + " "
+        host = f"{message.host}  " if message.host else ""
+        room = width - len(stamp) - len(mark)
+        key = SEVERITY_KEYS.get(message.severity, TEXT)
+        parts = textwrap.wrap(host + message.text, max(10, room)) if self.whole else []
+        first, *more = parts or [fit(host + message.text, room).rstrip()]
+        line = Line.of((stamp, LABEL), (mark, key), (first[: len(host)], LABEL), (first[len(host) :], TEXT))
+        return [line, *(Line.of((" " * (width - room), LABEL), (part, TEXT)) for part in more)]
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Older lines."""
+        event.stop()
+        self.scroll_by(1)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Newer lines."""
+        event.stop()
+        self.scroll_by(-1)
+
+
+class OperationsPanel(Lines):
+    """Lines that are made for the width of the moment."""
+
+    DEFAULT_CSS = "OperationsPanel { height: auto; padding: 0 1; display: none; }"
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.make: Callable[[int], list[Line]] = lambda _: []
+
+    def show(self, make: Callable[[int], list[Line]], height: int) -> None:
+        """Show what `make` returns for a width; `height` lines."""
+        self.make = make
+        self.styles.height = height
+        self.update_lines()
+
+    def build(self, width: int, height: int) -> list[Line]:
+        """The lines that have room."""
+        return self.make(width)[:height]

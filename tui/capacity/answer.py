@@ -1,0 +1,305 @@
+"""The answer of a search, from its points alone: a capacity with its interval, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from statistics import fmean, stdev
+from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from tui.capacity.belief import binding, not_recovered, usable
+from tui.capacity.interval import Z_975, Estimate
+from tui.capacity.next_point import (
+    KnobState,
+    Rung,
+    above,
+    explored,
+    has_rate,
+    lighter,
+    next_offer,
+    of_rung,
+    rungs,
+    standing,
+    unbounded,
+)
+from tui.capacity.points import not_achieved
+from tui.metrics.repeat import t_975
+from tui.metrics.units import iops
+from tui.model.plain import some
+from tui.model.search import Search, SearchPoint
+
+ENOUGH = 2.5  # tolerances: where points ran out before, a capacity known to that is still one
+EVIDENCE = 0.75  # of a capacity: a point that kept the limits has to be so near
+OFFERED = "the offered rate"  # what is broken where less is done than was offered, and no limit is
+MOST_NAMED = 3  # settings that were not tried, by name
+APART = 0.9  # of a rate that kept the limits: what broke them below it was another state of the system
+State = Literal["found", "never-met", "met-at-full-load", "unfinished"]
+
+
+class CapacityAnswer(Struct, frozen=True):
+    """What the system sustains. `capacity` in `unit`; `step`: of the point that is the evidence.
+
+    `binding`: the limit that is broken first, or OFFERED; `headroom`: share of each limit that is left at that point,
+    by its text; `doubts`: why points do not fit each other.
+    """
+
+    state: State
+    capacity: Estimate
+    unit: Literal["iops", "bytes_per_s"]
+    maximum: Estimate = Estimate()  # at full load, in `unit`
+    knobs: dict[str, int] = field(default_factory=dict)
+    step: int | None = None
+    binding: str = ""
+    headroom: dict[str, float] = field(default_factory=dict)
+    not_tried: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+
+
+def answer(search: Search, points: Sequence[SearchPoint]) -> CapacityAnswer:
+    """Return what a capacity search found so far."""
+    whole = usable(points)
+    state, capacity, point = (_of_rate if has_rate(search) else _of_ladder)(search, points, whole)
+    nearest = _binding_point(search, whole, point)
+    factor = _bytes_per_io(whole) if search.objective == "bandwidth" else 1.0
+    return CapacityAnswer(
+        state,
+        capacity.times(factor),
+        "bytes_per_s" if search.objective == "bandwidth" else "iops",
+        maximum_of(whole).times(factor),
+        dict(point.offer.knobs) if point is not None else {},
+        None if point is None else point.step,
+        nearest,
+        {} if point is None else headroom(search, point),
+        not_tried(search, points, state),
+        doubts(points) if has_rate(search) else doubts_of_settings(search, points),
+    )
+
+
+def maximum_of(points: Sequence[SearchPoint]) -> Estimate:
+    """Return what was done at full load, by the points that were: several as their mean, one by its seconds."""
+    found = [each for each in points if each.offer.rate_iops is None and each.verdict != "void"]
+    return achieved(found[:1]) if found and found[0].offer.role == "search" else achieved(found)
+
+
+def achieved(points: Sequence[SearchPoint]) -> Estimate:
+    """Return the mean achieved rate of points, with its interval: between points, or by the seconds of a single one."""
+    if not points:
+        return Estimate()
+    rates = [each.iops for each in points]
+    mean = fmean(rates)
+    within = max((_within(each) for each in points), default=0.0) / sqrt(len(points))
+    between = t_975(len(rates) - 1) * stdev(rates) / sqrt(len(rates)) if len(rates) > 2 else 0.0
+    if len(rates) == 2:
+        between = abs(rates[1] - rates[0]) / 2
+    reach = max(within, between)
+    return Estimate(mean, mean - reach, mean + reach)
+
+
+def _within(point: SearchPoint) -> float:
+    """Return half the width of a rate's interval by how its seconds differ."""
+    return Z_975 * (point.deviation or 0.0) * point.iops / sqrt(max(point.seconds, 1.0))
+
+
+def _bytes_per_io(points: Sequence[SearchPoint]) -> float:
+    ios = sum(each.iops * each.seconds for each in points)
+    return sum(each.bw_bytes_per_s * each.seconds for each in points) / ios if ios else 0.0
+
+
+# -- states
+
+
+def _of_rate(
+    search: Search, points: Sequence[SearchPoint], whole: Sequence[SearchPoint]
+) -> tuple[State, Estimate, SearchPoint | None]:
+    known = _best(search, whole)
+    over = next_offer(unbounded(search, points), points) is None
+    if known is None or not known.points:
+        return "unfinished", Estimate(), None
+    if known.met_at_full_load and not known.paced:
+        state: State = "met-at-full-load" if len(known.maxima) > 1 or over else "unfinished"
+        return state, achieved(known.maxima), known.maxima[-1]
+    if known.never_met:
+        return "never-met", Estimate(), None
+    met = known.highest_met
+    if known.belief is None:
+        return "unfinished", Estimate(None, None, known.top or None), met
+    low, high = known.belief.interval
+    middle = known.belief.quantile(0.5)
+    found = known.belief.half_width <= search.tolerance * ENOUGH and met is not None and met.iops >= EVIDENCE * middle
+    return ("found" if found else "unfinished"), Estimate(middle, low, high), met
+
+
+def _best(search: Search, whole: Sequence[SearchPoint]) -> KnobState | None:
+    """Return the best setting that was searched: the one with the highest capacity that is known."""
+    found = list(explored(search, whole))
+    met = [each for each in found if each.highest_met is not None]
+    return max(met, key=_middle) if met else found[0]
+
+
+def _middle(known: KnobState) -> float:
+    if known.belief is not None:
+        return known.belief.quantile(0.5)
+    return known.highest_met.iops if known.highest_met is not None else 0.0
+
+
+def _of_ladder(
+    search: Search, _: Sequence[SearchPoint], whole: Sequence[SearchPoint]
+) -> tuple[State, Estimate, SearchPoint | None]:
+    known = standing(search, whole)
+    open_ones = bool(known.left) or known.unsure is not None
+    met = [each for step in known.met for each in of_rung(whole, step) if each.verdict == "meets"]
+    best = max(met, key=lambda each: each.iops, default=None)
+    if best is None:
+        return "unfinished" if open_ones else "never-met", Estimate(), None
+    if rungs(search)[-1] in known.met:
+        return "met-at-full-load", achieved([best]), best
+    step = next(step for step in known.met if dict(step) == best.offer.knobs)
+    beyond = [each.iops for rung in above(known, step) for each in of_rung(whole, rung)]
+    return ("unfinished" if open_ones else "found"), _up_to(achieved([best]), beyond), best
+
+
+def _up_to(best: Estimate, beyond: Sequence[float]) -> Estimate:
+    """Return what the best setting does, up to what heavier ones did: of those between nothing is known."""
+    return replace(best, high=max([best.high or 0.0, *beyond]))
+
+
+# -- what stands beside it
+
+
+def _binding_point(search: Search, whole: Sequence[SearchPoint], point: SearchPoint | None) -> str:
+    """Return the limit that is broken first: by the least load that broke one, else the nearest at the answer."""
+    broken = [each for each in whole if each.verdict == "breaks"]
+    lowest = min(broken, key=lambda each: each.iops, default=None)
+    if lowest is not None and not_achieved(lowest) and all(each.verdict != "breaks" for each in lowest.measured):
+        return OFFERED
+    for each in (lowest, point):
+        texts = [] if each is None else [m.limit for m in each.measured if m.verdict == "breaks"]
+        nearest = None if each is None else binding(search, each)
+        if nearest is not None and (not texts or nearest[0].text in texts):
+            return nearest[0].text
+        if texts:
+            return texts[0]
+    return ""
+
+
+def headroom(search: Search, point: SearchPoint) -> dict[str, float]:
+    """Return which share of each limit is left at a point, by its text: the least over directions."""
+    limits = {each.text: each.most for each in search.limits if each.most > 0}
+    found: dict[str, float] = {}
+    for each in point.measured:
+        if each.limit in limits and each.value is not None:
+            left = 1 - each.value / limits[each.limit]
+            found[each.limit] = min(left, found.get(each.limit, left))
+    return found
+
+
+def doubts(points: Sequence[SearchPoint]) -> list[str]:
+    """Return why points do not fit each other: clearly less load than was kept at another time broke a limit.
+
+    So did full load that had kept it.
+    """
+    paced = [(at, each) for at, each in enumerate(points) if each.offer.rate_iops and not not_recovered(points, at)]
+    pairs = [
+        (met, broke)
+        for met in paced if met[1].verdict == "meets"
+        for broke in paced
+        if broke[1].verdict == "breaks" and broke[1].offer.knobs == met[1].offer.knobs
+        and _offered(broke) < APART * _offered(met)
+    ]  # fmt: skip
+    if not pairs:
+        return _doubts_of_full_load(points)
+    met, broke = max(pairs, key=lambda pair: _offered(pair[0]) / _offered(pair[1]))
+    return [_doubt(met[0], f"{iops(_offered(met))} IOPS", broke[0], iops(_offered(broke)))]
+
+
+def _doubts_of_full_load(points: Sequence[SearchPoint]) -> list[str]:
+    full = [(at, each) for at, each in enumerate(points) if each.offer.rate_iops is None]
+    pairs = (
+        (met, broke)
+        for met, kept in full if kept.verdict == "meets"
+        for broke, lost in full if lost.verdict == "breaks" and lost.offer.knobs == kept.offer.knobs
+    )  # fmt: skip
+    return [_doubt(met, "full load", broke, "full load") for met, broke in list(pairs)[:1]]
+
+
+def doubts_of_settings(search: Search, points: Sequence[SearchPoint]) -> list[str]:
+    """Return the same of settings at full load: a lighter one broke a limit that a heavier one had kept."""
+    at = {
+        step: [place for place, each in enumerate(points) if each.offer.knobs == dict(step)] for step in rungs(search)
+    }
+    pairs = (
+        (met, broke)
+        for heavy in at for light in at if heavy != light and lighter(light, heavy)
+        for met in at[heavy] if points[met].verdict == "meets"
+        for broke in at[light] if points[broke].verdict == "breaks"
+    )  # fmt: skip
+    found = next(pairs, None)
+    if found is None:
+        return []
+    kept, lost = (_named([tuple(points[place].offer.knobs.items())]) for place in found)
+    return [_doubt(found[0], kept, found[1], lost)]
+
+
+def _doubt(met: int, kept: str, broke: int, lost: str) -> str:
+    told = f"point {met + 1} kept the limits at {kept}, point {broke + 1} broke them at {lost}"
+    return f"{told}: the system was not the same all the time"
+
+
+def _offered(point: tuple[int, SearchPoint]) -> float:
+    return point[1].offer.rate_iops or 0.0
+
+
+def not_tried(search: Search, points: Sequence[SearchPoint], state: State) -> list[str]:
+    """Return in words what was not measured, and why."""
+    found = _settings_left(search, points)
+    lost = sorted({host for each in points for host in each.lost})
+    if lost:
+        found.append(f"points that lost a host again: {', '.join(lost)}")
+    if state in ("found", "unfinished") and next_offer(unbounded(search, points), points) is not None:
+        found.append(_why_unfinished(search, points))
+    if state == "never-met":
+        found.append("less load than 2 % of the maximum" if has_rate(search) else "anything lighter")
+    if state == "met-at-full-load":
+        found.append(f"more load than this generator makes: {_heavier(search)}")
+    return found
+
+
+def _heavier(search: Search) -> str:
+    """Return what makes more load: the options with which the same search goes on, as far as the profile has any."""
+    options = [" ".join(f"--over {word}" for word in words.split()) for words in search.heavier]
+    if not options:
+        return "more jobs, depth or hosts"
+    typed = " or ".join(search.heavier)
+    return f"the same with {', or with '.join(options)} (in the app r on Runs, then over: {typed}), or with more hosts"
+
+
+def _settings_left(search: Search, points: Sequence[SearchPoint]) -> list[str]:
+    """Return the settings that were not measured, apart from those that follow from others, without a rate."""
+    whole = usable(points)
+    left = [step for step in rungs(search) if step and not of_rung(whole, step)]
+    if has_rate(search):
+        return [_named(left)] if left else []
+    unknown = standing(search, whole).left
+    implied = [step for step in left if step not in unknown]
+    follow = [f"{_named(implied)}: known by lighter or heavier ones"] if implied else []
+    return [*([_named(unknown)] if unknown else []), *follow]
+
+
+def _named(steps: Sequence[Rung]) -> str:
+    """Return settings in words: ``iodepth 1, 8``, or ``iodepth=8 numjobs=1, iodepth=8 numjobs=2 and 7 more``."""
+    if all(len(step) == 1 for step in steps):
+        return f"{steps[0][0][0]} {', '.join(str(value) for ((_, value),) in steps)}"
+    return some((" ".join(f"{name}={value}" for name, value in step) for step in steps), MOST_NAMED)
+
+
+def _why_unfinished(search: Search, points: Sequence[SearchPoint]) -> str:
+    if len(points) >= search.points:
+        return f"more than {search.points} points"
+    if search.within_s is not None and next_offer(search, points) is None and points[-1].verdict != "void":
+        return f"more than {search.within_s:g} s of load"
+    if points and points[-1].verdict == "void":
+        return f"what is left of the search: {points[-1].why}"
+    return "what is left of the search: it was stopped"

@@ -1,0 +1,419 @@
+"""Which point a search measures next: by belief for the offered load, step by step for other knobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tui.capacity.belief import Belief, PointEvidence, believe, evidence_of, usable
+from tui.capacity.budget import AFTER_OVER_S, fits, next_of_curve, next_of_scaling, seconds_for, settle_after, spent_s
+from tui.metrics.units import duration
+from tui.model.search import RATE, Offer, Search, SearchPoint
+
+Rung = tuple[tuple[str, int], ...]
+
+
+class Standing(Struct, frozen=True):
+    """What is known of every setting, ascending by load. `unsure`: one that was not clear; `left`: nothing is known."""
+
+    met: tuple[Rung, ...] = ()
+    broken: tuple[Rung, ...] = ()
+    unsure: Rung | None = None
+    left: tuple[Rung, ...] = ()
+
+
+def rungs(search: Search) -> list[Rung]:
+    """Return all settings by the load that they make: the product of their values, as of jobs, depth and hosts."""
+    knobs = [knob for knob in search.over if knob.name != RATE and knob.values]
+    settings = [tuple((knob.name, value) for knob, value in zip(knobs, values, strict=True))
+                for values in product(*(knob.values for knob in knobs))]  # fmt: skip
+    return sorted(settings, key=lambda each: (_load(each), each))
+
+
+def _load(rung: Rung) -> int:
+    return prod(value for _, value in rung)
+
+
+def lighter(one: Rung, other: Rung) -> bool:
+    """Tell whether no knob of one setting is higher than that of another; each is lighter than itself."""
+    return all(mine <= theirs for (_, mine), (_, theirs) in zip(one, other, strict=True))
+
+
+def of_rung(points: Sequence[SearchPoint], rung: Rung) -> list[SearchPoint]:
+    """Return the points of one setting."""
+    return [each for each in points if each.offer.knobs == dict(rung)]
+
+
+def next_of_ladder(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
+    """Return the next point: the heaviest setting, then halving those of which nothing is known."""
+    known = standing(search, points)
+    if known.unsure is not None:
+        return _offer_rung(search, points, known.unsure, "not clear: again, for longer", 2.0)
+    if not known.left:
+        return None
+    heaviest = rungs(search)[-1]
+    if heaviest in known.left:
+        return _offer_rung(search, points, heaviest, "the heaviest setting")
+    count = len(known.left)
+    why = "1 setting is left" if count == 1 else f"{count} settings are left"
+    return _offer_rung(search, points, _middle(known.left), why)
+
+
+def standing(search: Search, points: Sequence[SearchPoint]) -> Standing:
+    """Return what points say of every setting.
+
+    One that is unclear twice is taken as one that breaks the limits. One that kept them while a lighter one did not
+    counts for nothing.
+    """
+    steps = rungs(search)
+    verdicts = {step: _verdict(of_rung(points, step)) for step in steps}
+    broken = [step for step in steps if verdicts[step] == "breaks"]
+    met = [step for step in steps if verdicts[step] == "meets" and not any(lighter(each, step) for each in broken)]
+    left = [
+        step for step in steps
+        if not verdicts[step]
+        and not any(lighter(step, each) for each in met) and not any(lighter(each, step) for each in broken)
+    ]  # fmt: skip
+    unsure = next((step for step in steps if verdicts[step] == "unclear"), None)
+    return Standing(tuple(met), tuple(broken), unsure, tuple(left))
+
+
+def _verdict(own: Sequence[SearchPoint]) -> str:
+    """Return what the points of one setting say together; empty: there are none."""
+    if not own:
+        return ""
+    return "breaks" if own[-1].verdict == "unclear" and len(own) > 1 else own[-1].verdict
+
+
+def _middle(left: Sequence[Rung]) -> Rung:
+    """Return the setting in the middle by its load; of several with that load the one that tells most of the others."""
+    load = _load(left[len(left) // 2])
+
+    def told(rung: Rung) -> int:
+        return min(sum(lighter(each, rung) for each in left), sum(lighter(rung, each) for each in left))
+
+    return max((each for each in left if _load(each) == load), key=told)
+
+
+def above(known: Standing, rung: Rung) -> list[Rung]:
+    """Return the lightest settings that are heavier than one and broke the limits, where others lie between them."""
+    heavier = [each for each in known.broken if lighter(rung, each)]
+    nearest = [each for each in heavier if not any(other != each and lighter(other, each) for other in heavier)]
+    return [each for each in nearest if any(far - near > 1 for (_, near), (_, far) in zip(rung, each, strict=True))]
+
+
+def _offer_rung(search: Search, points: Sequence[SearchPoint], step: Rung, why: str, longer: float = 1.0) -> Offer:
+    last = next((each.iops for each in reversed(points)), None)
+    return Offer(None, seconds_for(search, last, longer), dict(step), "search", settle_after(points), why)
+
+
+LEAST_SHARE = 0.02  # of the maximum: when not even that keeps the limits, no load does
+FLAT = 1.5  # how far two points that broke a limit are apart, when the least load is asked next
+WIDE = 1.3  # upper end over lower: as long as it is wider, points halve it
+AROUND = (-1.5, 0.0, 1.5, -0.75, 0.75)  # tolerances from the middle that points are put at when it is narrow: so that
+# how steep latency is there shows, and points on both sides are clear
+LEAST_PACED, LEAST_NEAR = 4, 5  # points before a capacity is called known, and those near the limit where it is no
+# cliff: of fewer nobody knows how much it differs in time
+MARGIN = 0.85  # of the tolerance: a search ends when it looks sure, so it looks surer than it is
+CONFIRMS = 2
+RECOVERS = 2
+SURPRISE = 0.9  # of a rate that was met: when less than that breaks a limit, the system may not have recovered
+BETTER = 1.5  # tolerances by which another setting has to be better
+MOST_LONGER = 5.0  # times the shortest point that its percentile allows
+USUAL_SLOPE = 5.0  # shares of latency for a share of load, near a capacity
+SHARPEN = 0.5  # of the tolerance: a point that tells less surely by itself lasts longer
+
+Setting = tuple[tuple[str, int], ...]
+
+
+class KnobState(Struct, frozen=True):
+    """What is known of one setting of the knobs. `belief` is None as long as there is no paced point."""
+
+    setting: Setting
+    points: tuple[SearchPoint, ...]
+    evidence: tuple[PointEvidence, ...]
+    top: float  # achieved rate at full load
+    belief: Belief | None
+
+    @property
+    def maxima(self) -> tuple[SearchPoint, ...]:
+        """Its points at full load."""
+        return tuple(each for each in self.points if each.offer.rate_iops is None)
+
+    @property
+    def paced(self) -> tuple[SearchPoint, ...]:
+        """Its points at an offered rate."""
+        return tuple(each for each in self.points if each.offer.rate_iops is not None)
+
+    @property
+    def met_at_full_load(self) -> bool:
+        """Whether its limits hold with as much load as the generator makes."""
+        return bool(self.maxima) and all(each.verdict == "meets" for each in self.maxima)
+
+    @property
+    def never_met(self) -> bool:
+        """Whether not even the least load keeps the limits."""
+        met = any(each.verdict == "meets" for each in self.paced)
+        least = min((each.offer.rate_iops or 0.0 for each in self.paced if each.verdict == "breaks"), default=None)
+        return not met and least is not None and least <= LEAST_SHARE * self.top * 1.01
+
+    @property
+    def highest_met(self) -> SearchPoint | None:
+        """The point with the highest achieved rate that kept all limits."""
+        return max((each for each in self.points if each.verdict == "meets"), key=lambda each: each.iops, default=None)
+
+
+def has_rate(search: Search) -> bool:
+    """Tell whether the offered rate is searched over."""
+    return any(knob.name == RATE for knob in search.over)
+
+
+def heaviest(search: Search) -> dict[str, int]:
+    """Return the knobs at their highest values."""
+    return {knob.name: knob.values[-1] for knob in search.over if knob.name != RATE and knob.values}
+
+
+def known_of(search: Search, points: Sequence[SearchPoint], knobs: Mapping[str, int]) -> KnobState:
+    """Return what the points of one setting tell."""
+    setting = tuple(sorted(knobs.items()))
+    own = tuple(each for each in points if tuple(sorted(each.offer.knobs.items())) == setting)
+    evidence = tuple(evidence_of(search, own))
+    top = _top(points, own)
+    return KnobState(setting, own, evidence, top, believe(evidence, top) if evidence and top > 0 else None)
+
+
+def _top(points: Sequence[SearchPoint], own: Sequence[SearchPoint]) -> float:
+    """Return the rate at full load: of this setting, or of the first one that was measured."""
+    for among in (own, points):
+        found = [each.iops for each in among if each.offer.rate_iops is None]
+        if found:
+            return max(found)
+    return max((each.iops for each in points), default=0.0)
+
+
+def next_of_capacity(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
+    """Return the next point of a capacity search; None: it is known."""
+    if not has_rate(search):
+        return next_of_ladder(search, points)
+    for known in explored(search, points):
+        offer = _next_rate(search, known, points)
+        if offer is not None:
+            return offer
+        challenge = next(_challenges(search, points, known), None)
+        if challenge is not None:
+            return challenge
+    return None
+
+
+def explored(search: Search, points: Sequence[SearchPoint]) -> Iterator[KnobState]:
+    """Yield the settings that were searched, each better than the one before; the last is the best."""
+    at = heaviest(search)
+    seen = set[Setting]()
+    while True:
+        known = known_of(search, points, at)
+        seen.add(known.setting)
+        yield known
+        better = next((each for each in _neighbours(search, at) if tuple(sorted(each.items())) not in seen
+                       and known_of(search, points, each).highest_met is not None), None)  # fmt: skip
+        if better is None:
+            return
+        at = better
+
+
+def _neighbours(search: Search, at: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """Yield the settings one step away, the fastest knob first, less before more."""
+    for knob in reversed([each for each in search.over if each.name != RATE and each.values]):
+        place = knob.values.index(at[knob.name])
+        for other in (place - 1, place + 1):
+            if 0 <= other < len(knob.values):
+                yield {**at, knob.name: knob.values[other]}
+
+
+def _challenges(search: Search, points: Sequence[SearchPoint], best: KnobState) -> Iterator[Offer]:
+    """Yield the points that would show whether a neighbour is better: a rate that this one does not sustain."""
+    if best.met_at_full_load:
+        return
+    middle = best.belief.quantile(0.5) if best.belief is not None and not best.never_met else LEAST_SHARE * best.top
+    rate = _round(middle * (1 + BETTER * search.tolerance))
+    for knobs in _neighbours(search, dict(best.setting)):
+        own = known_of(search, points, knobs).points
+        if not own or (len(own) == 1 and own[0].verdict == "unclear"):
+            text = ", ".join(f"{name} {value}" for name, value in knobs.items())
+            seconds = seconds_for(search, rate, 1.0 + len(own))
+            yield Offer(rate, seconds, knobs, "search", settle_after(points), f"is {text} better?")
+
+
+# -- the rate
+
+
+def _next_rate(search: Search, known: KnobState, points: Sequence[SearchPoint]) -> Offer | None:
+    """Return the next point at one setting of the other knobs; None: its capacity is known."""
+    knobs = dict(known.setting)
+    if not any(each.offer.rate_iops is None for each in points):  # also where it has to be measured again
+        return Offer(None, seconds_for(search, None), knobs, "maximum", why="what it does at full load")
+    if known.maxima and all(each.verdict == "meets" for each in known.maxima) and not known.paced:
+        return _again_at_full_load(search, known)
+    if known.top <= 0 or known.never_met:
+        return None
+    return _recover(search, known) or _by_belief(search, known, points)
+
+
+def _again_at_full_load(search: Search, known: KnobState) -> Offer | None:
+    if len(known.maxima) > 1:
+        return None
+    why = "full load keeps the limits: again"
+    return Offer(None, seconds_for(search, None, 2.0), dict(known.setting), "confirm", why=why)
+
+
+def _recover(search: Search, known: KnobState) -> Offer | None:
+    """Return a point at a rate that was met, when less than that was not, right after an overload; None: no need."""
+    paced = known.paced
+    if len(paced) < 2 or paced[-1].verdict != "breaks":
+        return None
+    tried = next((at for at, each in enumerate(reversed(paced)) if each.offer.role != "recover"), 0)
+    suspect, before = paced[-1 - tried], paced[: -1 - tried]
+    met = [each.offer.rate_iops or 0.0 for each in before if each.verdict == "meets"]
+    rate = suspect.offer.rate_iops or 0.0
+    after_overload = bool(before) and before[-1].verdict == "breaks"
+    if not met or not after_overload or tried >= RECOVERS or rate > SURPRISE * max(met):
+        return None
+    pause = AFTER_OVER_S * 4 ** (tried + 1)
+    why = "less than was kept before is not kept now: has it recovered?"
+    return Offer(rate, seconds_for(search, rate), dict(known.setting), "recover", pause, why)
+
+
+def _by_belief(search: Search, known: KnobState, points: Sequence[SearchPoint]) -> Offer | None:
+    belief = known.belief
+    if belief is None:
+        belief = believe((), known.top)
+    low, high = belief.interval
+    if _seen_enough(known) and belief.half_width <= search.tolerance * MARGIN:
+        return _confirm(search, known, points)
+    if _asks_least(known):
+        return _offer_rate(search, known, points, LEAST_SHARE * known.top, "is there any load that keeps the limits?")
+    narrow = high / low <= WIDE
+    aside = AROUND[len(known.evidence) % len(AROUND)] * search.tolerance if narrow else 0.0
+    why = f"capacity between {_short(low)} and {_short(high)} IOPS"
+    return _offer_rate(search, known, points, max(belief.quantile(0.5) * (1 + aside), LEAST_SHARE * known.top), why)
+
+
+def _seen_enough(known: KnobState) -> bool:
+    if known.belief is None or len(known.evidence) < LEAST_PACED:
+        return False
+    return known.belief.cliff > 0.5 or sum(each.near for each in known.evidence) >= LEAST_NEAR
+
+
+def _asks_least(known: KnobState) -> bool:
+    """Tell whether less load did not help: then the least is asked, and not what lies between."""
+    broken = [each.offer.rate_iops or 0.0 for each in known.paced if each.verdict == "breaks"]
+    if len(broken) < 2 or any(each.verdict != "breaks" for each in known.paced):
+        return False
+    return max(broken) > FLAT * min(broken)
+
+
+def _confirm(search: Search, known: KnobState, points: Sequence[SearchPoint]) -> Offer | None:
+    """Return a point near the answer that should keep the limits, where none has so far; None: there is evidence."""
+    belief = known.belief
+    if belief is None or sum(each.offer.role == "confirm" for each in known.points) >= CONFIRMS:
+        return None
+    met = known.highest_met
+    if met is not None and met.iops >= belief.quantile(0.5) * (1 - 2 * search.tolerance):
+        return None
+    low = belief.interval[0] * (1 - search.tolerance)
+    return _offer_rate(search, known, points, low, "does it keep the limits just below?", "confirm")
+
+
+def _offer_rate(
+    search: Search, known: KnobState, points: Sequence[SearchPoint], rate: float, why: str, role: str = "search"
+) -> Offer:
+    rate = _round(rate)
+    seconds = seconds_for(search, rate, _longer(search, known))
+    return Offer(rate, seconds, dict(known.setting), role, settle_after(points), why)  # type: ignore[arg-type]
+
+
+def _longer(search: Search, known: KnobState) -> float:
+    """Return by how much a point should last longer: as long as chance within points hides what is asked."""
+    figures = [each for each in known.evidence if each.side == "figure" and abs(each.ratio) < 0.5]
+    if not figures:
+        return 1.0
+    last = figures[-1]
+    wanted = (last.error / (SHARPEN * search.tolerance * USUAL_SLOPE)) ** 2 * last.seconds / search.point_s
+    return min(MOST_LONGER, max(1.0, wanted))
+
+
+def _round(rate: float) -> float:
+    """Return a rate with four digits: it is written into job files and read by people."""
+    return float(f"{rate:.4g}")
+
+
+def _short(rate: float) -> str:
+    return f"{rate:.3g}" if rate < 1000 else f"{rate / 1000:.3g}k"
+
+
+__all__ = ["next_offer", "spent_s"]
+
+VOIDS = 2  # points in a row that could not be measured: nothing more is to be had
+
+_NEXT: dict[str, Callable[[Search, Sequence[SearchPoint]], Offer | None]] = {
+    "capacity": next_of_capacity,
+    "curve": next_of_curve,
+    "scaling": next_of_scaling,
+}
+
+
+def next_offer(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
+    """Return the point to measure next; None: the search is over, because it knows or because it may not go on.
+
+    A point that could not be measured (a host was lost) is asked for once more; the second time in a row ends it.
+    """
+    if len(points) >= search.points or _voids(points) >= VOIDS:
+        return None
+    if _voids(points):
+        last = points[-1]
+        return fits(search, points, replace(last.offer, why=f"again: {last.why}"))
+    offer = _NEXT[search.kind](search, usable(points))
+    return None if offer is None else fits(search, points, replace(offer, shares=shares_of(offer, points)))
+
+
+def why_over(search: Search, points: Sequence[SearchPoint]) -> str:
+    """Return why a search went no further: what it was to cost is spent, it knows, or it was stopped."""
+    if len(points) >= search.points:
+        return f"its {search.points} points are spent"
+    if _voids(points) >= VOIDS:
+        return f"{VOIDS} points in a row could not be measured"
+    if next_offer(search, points) is not None:
+        return "it was stopped"
+    if next_offer(unbounded(search, points), points) is None:
+        return "the search needs no further point"
+    return f"its time is spent, {duration(search.within_s)} of load and pauses"
+
+
+def unbounded(search: Search, points: Sequence[SearchPoint]) -> Search:
+    """Return a search that may measure one point more, however long it takes."""
+    return replace(search, points=len(points) + 1, within_s=None)
+
+
+def shares_of(offer: Offer, points: Sequence[SearchPoint]) -> dict[str, float]:
+    """Return which part of an offered rate each of several jobs has: in every point as they shared full load first.
+
+    So it stays where full load is measured again: points of another mixture would be no evidence.
+    """
+    if offer.rate_iops is None:
+        return {}
+    kept = next((each.offer.shares for each in points if each.offer.shares), None)
+    if kept is not None:
+        return dict(kept)
+    first = next((each for each in usable(points) if each.offer.rate_iops is None and any(each.jobs.values())), None)
+    if first is None:
+        return {}
+    total = sum(first.jobs.values())
+    return {name: rate / total for name, rate in first.jobs.items()}
+
+
+def _voids(points: Sequence[SearchPoint]) -> int:
+    """Return how many of the last points could not be measured."""
+    return next((at for at, each in enumerate(reversed(points)) if each.verdict != "void"), len(points))

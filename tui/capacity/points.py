@@ -1,0 +1,413 @@
+"""What one measured point says: each limit's figure with its interval, latency from intended start, the verdict."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
+from math import inf, sqrt
+from statistics import fmean, pstdev
+from types import MappingProxyType
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from tui.capacity.interval import LatencyInterval, mean_told, over_limit, percentile_told, share_over, time_in
+from tui.metrics.buckets import index_to_value, label, rank
+from tui.metrics.figures import kind_of, total_rates
+from tui.metrics.histogram import Histogram
+from tui.metrics.registry import BOTH, MIXED, direction
+from tui.metrics.units import iops as iops_text
+from tui.metrics.units import latency as latency_text
+from tui.model.event import Buckets, DirectionResult, LatencyResult
+from tui.model.search import Limit, MeasuredLimit, Offer, Search, SearchPoint, Verdict
+
+PARTS = 10  # of a second, each with a delay of its own
+CHANCE = 2.0  # standard deviations of a second's Poisson arrivals that are no backlog
+MEAN = "mean"
+WHY = "from each second's completions: a stall that is made good within a second is not seen"
+CLOSED = "without an offered rate no I/O has an intended start"
+NO_SECONDS = "completions second by second are not known"
+
+Late = tuple[float, float]
+"""A delay in seconds, and how many I/Os had it."""
+
+
+def backlog(ios: Sequence[float], lengths: Sequence[float], rate: float) -> list[float]:
+    """Return the I/Os that were due and not done at each second's end, less what Poisson arrivals leave to chance."""
+    found, behind = [], 0.0
+    for done, length in zip(ios, lengths, strict=True):
+        due = rate * length
+        behind = max(0.0, behind + due - done - CHANCE * sqrt(due))
+        found.append(behind)
+    return found
+
+
+def late_ios(ios: Sequence[float], lengths: Sequence[float], rate: float) -> list[Late]:
+    """Return which I/Os began late and by how much; empty: none that can be told."""
+    behind = backlog(ios, lengths, rate)
+    if not any(behind):
+        return []
+    ends, done = [0.0, *accumulate(lengths)], [0.0, *accumulate(ios)]
+    due = [0.0, *(count + late for count, late in zip(done[1:], behind, strict=True))]
+    usual = max(done[-1] / ends[-1], 1e-9)
+    found: list[Late] = []
+    for at in range(len(ios)):
+        if not (behind[at] or (at and behind[at - 1])):
+            continue
+        step, length = (due[at + 1] - due[at]) / PARTS, lengths[at] / PARTS
+        for part in range(PARTS):
+            when = ends[at] + (part + 0.5) * length
+            delay = _reached(ends, done, due[at] + (part + 0.5) * step, usual) - when
+            if delay > length and step > 0:
+                found.append((delay, step))
+    return found
+
+
+def _reached(ends: Sequence[float], done: Sequence[float], count: float, usual: float) -> float:
+    """Return when so many I/Os were done; beyond the last second at the usual rate."""
+    at = bisect_left(done, count)
+    if at == len(done):
+        return ends[-1] + (count - done[-1]) / usual
+    if at == 0:
+        return ends[0]
+    return ends[at - 1] + (ends[at] - ends[at - 1]) * (count - done[at - 1]) / (done[at] - done[at - 1])
+
+
+def intended(whole: Buckets, mean_ns: float, wanted: Sequence[float], late: Sequence[Late]) -> dict[str, float]:
+    """Return percentiles and the mean from the intended start, ns; never below those from the actual one."""
+    total = sum(whole.n)
+    if not total:
+        return {}
+    waited = sum(count for _, count in late)
+    rest = max(0.0, total - waited) / total
+    values = sorted(
+        [(float(index_to_value(at)), count * rest) for at, count in zip(whole.idx, whole.n, strict=True)]
+        + [(delay * 1e9 + mean_ns, count) for delay, count in late]
+    )
+    reached = list(accumulate(count for _, count in values))
+    found = {}
+    for each in wanted:
+        at = min(bisect_left(reached, reached[-1] * each / 100 - 1e-6), len(values) - 1)
+        found[label(each)] = max(values[at][0], _actual(whole, total, each))
+    found[MEAN] = mean_ns + sum(delay * 1e9 * count for delay, count in late) / max(total, waited)
+    return found
+
+
+def _actual(whole: Buckets, total: int, percentile: float) -> float:
+    at = bisect_left(list(accumulate(whole.n)), rank(percentile, total))
+    return float(index_to_value(whole.idx[min(at, len(whole.idx) - 1)]))
+
+
+def of_limit(found: Mapping[str, float], percentile: float | None) -> float | None:
+    """Return the figure that a limit asks for, None where it was not told."""
+    return found.get(MEAN if percentile is None else label(percentile))
+
+
+SHORT = 0.02  # of the offered rate: so much less is no longer what was offered
+SURE = 3.0  # standard deviations of the number of Poisson arrivals
+FLATTERED = 1.5  # times the latency from the actual start: from there on the intended one decides
+SURELY_OVER = 4.0  # times as many I/Os above a limit as a whole point may have; of a mean, times as much time
+OVER_SECONDS = 3  # which lie in so many seconds at least
+BEHIND_S = 2.0  # seconds of load that are due and not done, when a point is ended early
+SHOWN = (50.0, 99.0)  # percentiles that are told beside those of the limits
+ANY = Limit("", "", "latency", None, 0)  # holds for each direction that an offered rate counts
+OF_BOTH = ("read", "write")  # what MIXED is made of, where both are told
+FOLLOWED = ("write",)  # what is made durable by that which no rate counts, such as syncs
+
+
+class ClusterSecond(Struct, frozen=True):
+    """What all hosts completed in one second: I/Os by direction, and their latencies of the kind that is judged."""
+
+    ios: dict[str, int]
+    lat: dict[str, Buckets] = field(default_factory=dict)
+    seconds: float = 1.0
+
+
+def judge(
+    search: Search,
+    offer: Offer,
+    step: int,
+    dirs: Mapping[str, DirectionResult],
+    seconds: Sequence[ClusterSecond],
+    hosts: int,
+    lost: Sequence[str],
+    cut: bool,
+    kind: str,
+    errors: int = 0,
+    jobs: Mapping[str, float] = MappingProxyType({}),
+    split: Mapping[str, float] = MappingProxyType({}),
+) -> SearchPoint:
+    """Return what a point says, by merged results of all hosts and totals of each second.
+
+    `kind`: latency kind of the step, "clat" or "lat"; `errors`: I/Os that failed, or how many kinds of errors were seen
+    where they are not counted. `jobs`: I/Os a second of each job, where there are several.
+    `split`: how directions share the offered rate, in any unit; where nobody says it, as their I/Os were done.
+    A point that lost a host is void: the others had another load than it says.
+    """
+    length = max((each.runtime_s for each in dirs.values()), default=0.0)
+    iops, bandwidth = total_rates(dirs)
+    measured = tuple(each for limit in search.limits for each in _measured(limit, dirs, seconds, kind, errors, cut))
+    late = _late(offer, dirs, seconds, split)
+    from_intended, unknown = _intended(search, offer, dirs, late, kind)
+    point = SearchPoint(
+        step=step, offer=offer, seconds=length, iops=iops, bw_bytes_per_s=bandwidth, measured=measured, hosts=hosts,
+        lost=tuple(lost), cut=cut, deviation=_deviation(seconds), intended=from_intended, intended_why=unknown,
+        jobs=dict(jobs),
+    )  # fmt: skip
+    verdict, why = _verdict(point, _flattered(search, point, dirs, late, kind))
+    return replace(point, verdict=verdict, why=why)
+
+
+def _verdict(point: SearchPoint, flattered: str) -> tuple[Verdict, str]:
+    """Return what is decided of a point, and why in words."""
+    if point.lost or not point.hosts:
+        return "void", f"lost {', '.join(point.lost)}" if point.lost else "no host measured it to its end"
+    if not point.iops:
+        return "void", "no I/O was done"
+    broken = [each for each in point.measured if each.verdict == "breaks"]
+    if broken:
+        return "breaks", "; ".join(_told(each) for each in broken)
+    if short := not_achieved(point):
+        return "breaks", short
+    if flattered:
+        return "breaks", flattered
+    open_ones = [each for each in point.measured if each.verdict in ("unclear", "void")]
+    if open_ones:
+        return "unclear", "; ".join(_told(each) for each in open_ones)
+    return "meets", "; ".join(_told(each) for each in point.measured) or "nothing was to hold"
+
+
+def _named(limit: str, direction: str) -> str:
+    """Return a limit with the direction that it was held against, once."""
+    return limit if not direction or limit.startswith(f"{direction}.") else f"{direction} {limit}"
+
+
+def _told(each: MeasuredLimit) -> str:
+    name = _named(each.limit, each.direction)
+    if each.value is None:
+        return f"{name}: not measured"
+    if each.low is None:
+        return f"{name}: {each.value:.0f}"
+    high = "no bound" if each.high is None else latency_text(each.high)
+    return f"{name}: {latency_text(each.value)} ({latency_text(each.low)} to {high})"
+
+
+def not_achieved(point: SearchPoint) -> str:
+    """Return how far the achieved rate stays behind the offered one; empty: it does not, or none was offered.
+
+    Nor may one of several jobs: what all did together hides that the smallest one stands still.
+    """
+    rate = point.offer.rate_iops
+    if rate is None or point.seconds <= 0:
+        return ""
+    if short := _short(point.iops, rate, point.seconds):
+        return short
+    behind = ((name, _short(point.jobs[name], rate * share, point.seconds))
+              for name, share in point.offer.shares.items() if name in point.jobs)  # fmt: skip
+    return next((f"job {name}: {short}" for name, short in behind if short), "")
+
+
+def _short(done: float, rate: float, seconds: float) -> str:
+    allowed = SHORT * rate + SURE * sqrt(rate / seconds)
+    return f"{iops_text(done)} of {iops_text(rate)} IOPS done" if done < rate - allowed else ""
+
+
+def _flattered(
+    search: Search,
+    point: SearchPoint,
+    dirs: Mapping[str, DirectionResult],
+    late: Mapping[str, Sequence[Late]],
+    kind: str,
+) -> str:
+    """Return which limit is kept only because I/Os of its own direction began late; empty: none."""
+    limits = [each for each in search.limits if each.metric == "latency"]
+    for limit, name in ((each, name) for each in limits for name in wanted_directions(each, dirs) if late.get(name)):
+        told = _told_from_intended(limit, _latency_of(dirs[name], name, kind), late[name])
+        found = (m.value for m in point.measured if (m.limit, m.direction) == (limit.text, name))
+        if told > max(limit.most, FLATTERED * (next(found, None) or 0.0)):
+            return f"{_named(limit.text, name)}: {latency_text(told)} from the intended start, because I/Os began late"
+    return ""
+
+
+def _told_from_intended(limit: Limit, latency: LatencyResult | None, late: Sequence[Late]) -> float:
+    """Return the figure that a limit asks for, from the intended start in ns; 0 where nobody can tell."""
+    if latency is None or latency.buckets is None:
+        return 0.0
+    wanted = [] if limit.percentile is None else [limit.percentile]
+    return of_limit(intended(latency.buckets, latency.mean_ns, wanted, late), limit.percentile) or 0.0
+
+
+# -- figures
+
+
+def _measured(
+    limit: Limit,
+    dirs: Mapping[str, DirectionResult],
+    seconds: Sequence[ClusterSecond],
+    kind: str,
+    errors: int,
+    cut: bool,
+) -> list[MeasuredLimit]:
+    if limit.metric == "errors":
+        return [MeasuredLimit(limit.text, "", float(errors), verdict="breaks" if errors > limit.most else "meets")]
+    latencies = ((name, _latency_of(dirs[name], name, kind)) for name in wanted_directions(limit, dirs))
+    found = [_latency(limit, name, latency, seconds, cut) for name, latency in latencies if latency is not None]
+    return found or [MeasuredLimit(limit.text, limit.direction, None)]
+
+
+def _latency_of(result: DirectionResult, name: str, kind: str) -> LatencyResult | None:
+    return result.lat if kind_of(name, kind) == "lat" else result.clat
+
+
+def wanted_directions(limit: Limit, dirs: Mapping[str, object]) -> list[str]:
+    """Return the directions that a limit holds for: its own, or each that does I/O."""
+    if limit.direction:
+        wanted = BOTH if limit.direction == MIXED and BOTH in dirs else limit.direction
+        return [wanted] if wanted in dirs else []
+    if BOTH in dirs:  # reads and writes have no latencies of their own
+        return [name for name in dirs if name not in OF_BOTH and (name == BOTH or direction(name).in_total)]
+    return [name for name in dirs if direction(name).in_total and not (name == MIXED and "read" in dirs)]
+
+
+def _latency(
+    limit: Limit, name: str, latency: LatencyResult, seconds: Sequence[ClusterSecond], cut: bool
+) -> MeasuredLimit:
+    told: LatencyInterval | None
+    parts = [each.lat[name] for each in seconds if name in each.lat]
+    if limit.percentile is None:
+        told = mean_told(latency.mean_ns, latency.stddev_ns, latency.n, parts)
+    else:
+        told = percentile_told(latency.buckets, limit.percentile, parts) if latency.buckets else None
+    if told is None:
+        return MeasuredLimit(limit.text, name, None)
+    surely = told.value if cut else told.low  # what was ended early was clearly over: its few seconds are sure of less
+    verdict: Verdict = "meets" if told.high < limit.most else "breaks" if surely >= limit.most else "unclear"
+    high = None if told.high == inf else told.high  # JSON has no infinity
+    over = None
+    if limit.percentile is not None and latency.buckets is not None:
+        over = share_over(latency.buckets, limit.most) / max(1 - limit.percentile / 100, 1e-9)
+    return MeasuredLimit(limit.text, name, told.value, told.low, high, verdict, told.share_error, told.slope, over)
+
+
+def _deviation(seconds: Sequence[ClusterSecond]) -> float | None:
+    rates = [sum(each.ios.values()) / each.seconds for each in seconds if each.seconds > 0]
+    return pstdev(rates) / fmean(rates) if len(rates) > 1 and any(rates) else None
+
+
+def _intended(
+    search: Search, offer: Offer, dirs: Mapping[str, DirectionResult], late: Mapping[str, Sequence[Late]], kind: str
+) -> tuple[dict[str, float], str]:
+    """Return latency from the intended start over all directions, and what cannot be told of it."""
+    if offer.rate_iops is None:
+        return {}, CLOSED
+    if not late:
+        return {}, NO_SECONDS
+    whole, sums = Histogram(), 0.0
+    for name in wanted_directions(ANY, dirs):
+        latency = _latency_of(dirs[name], name, kind)
+        if latency is not None and latency.buckets is not None:
+            whole.add(latency.buckets)
+            sums += latency.mean_ns * latency.n
+    wanted = sorted({*SHOWN, *(each.percentile for each in search.limits if each.percentile is not None)})
+    all_late = [each for name in wanted_directions(ANY, dirs) for each in late[name]]
+    return intended(whole.buckets, sums / max(whole.total, 1), wanted, all_late), WHY
+
+
+def _late(
+    offer: Offer, dirs: Mapping[str, DirectionResult], seconds: Sequence[ClusterSecond], split: Mapping[str, float]
+) -> dict[str, list[Late]]:
+    """Return which I/Os of each direction began late: each is held against its own part of the offered rate.
+
+    What is told of reads and writes together is as late as both are, a sync as the writes that it follows.
+    """
+    if offer.rate_iops is None or not seconds:
+        return {}
+    names, lengths = wanted_directions(ANY, dirs), [each.seconds for each in seconds]
+    told = all(name in split for name in names)
+    parts: Mapping[str, float] = split if told else {name: dirs[name].ios for name in names}
+    whole = max(sum(parts.values()), 1e-9)
+    found = {
+        name: late_ios([each.ios.get(name, 0) for each in seconds], lengths, offer.rate_iops * parts[name] / whole)
+        for name in names
+    }
+    return found | {name: _late_like(name, dirs, found) for name in dirs if name not in found}
+
+
+def _late_like(name: str, dirs: Mapping[str, DirectionResult], late: Mapping[str, Sequence[Late]]) -> list[Late]:
+    """Return the same of what has no rate of its own, by the directions that it goes with."""
+    own = OF_BOTH if name == MIXED else FOLLOWED
+    others = [other for other in late if other in own] or list(late)
+    share = dirs[name].ios / max(sum(dirs[other].ios for other in others), 1)
+    return [(delay, count * share) for other in others for delay, count in late[other]]
+
+
+def _ios(second: ClusterSecond) -> int:
+    """Return the I/Os of a second that the offered rate counts."""
+    return sum(second.ios[name] for name in wanted_directions(ANY, second.ios))
+
+
+# -- while it goes on
+
+
+def clearly_over(search: Search, offer: Offer, so_far: Sequence[ClusterSecond]) -> str:
+    """Return why a point may be ended early; empty: it goes on.
+
+    Never by one second: either four times as many I/Os are above a limit as a whole point may have, in three seconds or
+    more, so that no quiet rest could mend it; of a mean, they took four times as long as all of a whole point may; or
+    two seconds of load are due and not done, and ever more.
+    """
+    if offer.rate_iops is None or offer.role == "curve" or len(so_far) < OVER_SECONDS:
+        return ""
+    names = dict.fromkeys(name for each in so_far for name in each.lat)
+    for limit in search.limits:
+        if limit.metric == "latency":
+            surely = _surely_slow if limit.percentile is None else _surely_over
+            for name in wanted_directions(limit, names):
+                if why := surely(limit, name, offer, so_far):
+                    return why
+    return _falls_behind(offer.rate_iops, so_far)
+
+
+def _surely_over(limit: Limit, name: str, offer: Offer, so_far: Sequence[ClusterSecond]) -> str:
+    share = 1 - (limit.percentile or 0.0) / 100
+    parts = [each.lat[name] for each in so_far if name in each.lat]
+    slow = [over_limit(each, limit.most) for each in parts]
+    in_seconds = sum(found > share * sum(each.n) for found, each in zip(slow, parts, strict=True))
+    if in_seconds < OVER_SECONDS or sum(slow) <= SURELY_OVER * share * _ios_of_all(offer, name, so_far):
+        return ""
+    return f"{_named(limit.text, name)}: {sum(slow)} I/Os above it, {label(100 * share)} % of the whole point are fewer"
+
+
+def _surely_slow(limit: Limit, name: str, offer: Offer, so_far: Sequence[ClusterSecond]) -> str:
+    parts = [each.lat[name] for each in so_far if name in each.lat]
+    took = [time_in(each) for each in parts]
+    in_seconds = sum(time > limit.most * sum(each.n) for time, each in zip(took, parts, strict=True))
+    if in_seconds < OVER_SECONDS or sum(took) <= SURELY_OVER * limit.most * _ios_of_all(offer, name, so_far):
+        return ""
+    mean = latency_text(sum(took) / sum(sum(each.n) for each in parts))
+    told = "in the mean so far, too much for the whole point were the rest done at once"
+    return f"{_named(limit.text, name)}: {mean} {told}"
+
+
+def _ios_of_all(offer: Offer, name: str, so_far: Sequence[ClusterSecond]) -> float:
+    """Return how many I/Os of a direction a whole point may have: as now, or as they are due."""
+    done = sum(sum(each.lat[name].n) for each in so_far if name in each.lat)
+    lasted = sum(each.seconds for each in so_far)
+    return max(done * max(1.0, offer.seconds / max(lasted, 1e-9)), _ios_due(offer, name, so_far))
+
+
+def _ios_due(offer: Offer, name: str, so_far: Sequence[ClusterSecond]) -> float:
+    """Return how many I/Os of a direction a whole point has at its offered rate."""
+    done = sum(_ios(each) for each in so_far)
+    mine = sum(each.ios.get(name, 0) for each in so_far)
+    return (offer.rate_iops or 0.0) * offer.seconds * (mine / done if done and direction(name).in_total else 0.0)
+
+
+def _falls_behind(rate: float, so_far: Sequence[ClusterSecond]) -> str:
+    behind = backlog([_ios(each) for each in so_far], [each.seconds for each in so_far], rate)
+    last = behind[-OVER_SECONDS:]
+    grows = all(later > earlier for earlier, later in pairwise(last))
+    if not grows or last[-1] <= BEHIND_S * rate:
+        return ""
+    return f"{iops_text(last[-1])} I/Os due and not done, ever more of them"

@@ -1,0 +1,353 @@
+"""The checks of `benchtui doctor`: Python, limits, folders, settings, terminal."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import resource
+import shlex
+import shutil
+import stat
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import tui
+from tui.cli.shared.common import paths, paths_without_settings, user_settings
+from tui.engine.preflight.logout import KILLS, KILLS_ADVICE, ends_at_logout, output_of
+from tui.metrics import units
+from tui.metrics.units import plural
+from tui.model.paths import Paths, user_home
+from tui.model.problem import UsageError
+from tui.model.settings import Settings
+
+if TYPE_CHECKING:
+    from tui.workloads.base import Requirement
+
+Status = Literal["ok", "warn", "fail"]
+DEFAULTS = Settings()
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorCheck:
+    """What one check found. `advice` says what to do about it; empty when there is nothing to do.
+
+    ``fail``: benchtui cannot keep a run here. ``warn``: something works less well, or not at all for some uses.
+    """
+
+    name: str
+    status: Status
+    message: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the checks look at: the environment, benchtui's own folders, the user's home, the settings."""
+
+    environ: Mapping[str, str]
+    paths: Paths
+    home: Path
+    settings: Settings = DEFAULTS
+
+    @classmethod
+    def here(cls) -> Surroundings:
+        """Return the surroundings of this process."""
+        try:
+            found, settings = paths(), user_settings()
+        except UsageError:  # one of the checks says what is wrong with the settings
+            found, settings = paths_without_settings(), DEFAULTS
+        return cls(os.environ, found, user_home(os.environ), settings)
+
+    @property
+    def ssh_config(self) -> Path:
+        """The user's SSH configuration: that of the settings, else ~/.ssh/config."""
+        return self.settings.ssh_config or self.home / ".ssh" / "config"
+
+    def which(self, command: str) -> str | None:
+        """Return the path of a command, or None."""
+        return shutil.which(command, path=self.environ.get("PATH", os.defpath))
+
+    def output_of(self, *command: str) -> str | None:
+        """Return what a command prints, stripped; None when it is missing, fails, or takes too long."""
+        return output_of(command, self.environ)
+
+    def short(self, path: Path) -> str:
+        """Return a path with the user's home as ~."""
+        if path == self.home:
+            return "~"
+        return f"~/{path.relative_to(self.home)}" if path.is_relative_to(self.home) else str(path)
+
+
+FILES_MINIMUM = 1024  # a connection takes a few; 256 hosts fit
+
+
+def python(_: Surroundings) -> DoctorCheck:
+    """The interpreter, and whether the screens' library is compiled."""
+    version = f"{platform.python_version()}, {sys.executable}"
+    spec = importlib.util.find_spec("textual")  # finds, does not import
+    if spec is None or spec.origin is None:
+        return DoctorCheck("python", "fail", f"{version}: the package textual is missing", "install benchtui again")
+    if not Path(importlib.util.cache_from_source(spec.origin)).exists():
+        advice = f"{sys.executable} -m compileall -q {Path(spec.origin).parent}"
+        return DoctorCheck("python", "warn", f"{version}: no saved bytecode, the screens open half as fast", advice)
+    return DoctorCheck("python", "ok", version)
+
+
+def version(_: Surroundings) -> DoctorCheck:
+    """Which benchtui this is, and from where."""
+    return DoctorCheck("benchtui", "ok", f"{tui.__version__}, {Path(tui.__file__).parent}")
+
+
+def load_generator(surroundings: Surroundings) -> DoctorCheck:
+    """What hosts are expected to have, on this machine; only runs on the host `local` use it."""
+    from tui import workloads
+
+    checks = [command(surroundings, need) for each in workloads.expected() for need in each.requirements(())]
+    return next((check for check in checks if check.status != "ok"), checks[0])
+
+
+def command(surroundings: Surroundings, need: Requirement) -> DoctorCheck:
+    """A command of this machine, and whether it is new enough."""
+    from tui.remote.answers import version_of
+
+    name, path = f"{need.command} here", surroundings.which(need.command)
+    if path is None:
+        missing = f"install {need.command}, or run on others"
+        return DoctorCheck(name, "warn", "not installed: the host 'local' cannot run", missing)
+    printed = surroundings.output_of(need.command, *need.version_args) or ""
+    version, least = version_of(printed), need.minimum or (0, 0)
+    if version is None:
+        return DoctorCheck(
+            name, "warn", f"{path} does not say its version", f"{need.command} {' '.join(need.version_args)}"
+        )
+    if version < least:
+        advice = f"{need.command} {least[0]}.{least[1]} or newer"
+        return DoctorCheck(name, "warn", f"{printed}, {path}: too old for the host 'local'", advice)
+    return DoctorCheck(name, "ok", f"{printed}, {path}")
+
+
+def open_files(_: Surroundings) -> DoctorCheck:
+    """How many files and sockets this user's processes may have open."""
+    soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < FILES_MINIMUM:
+        return DoctorCheck(
+            "open files", "warn", f"limit {soft}: too low for some 100 hosts", f"ulimit -n {FILES_MINIMUM}"
+        )
+    return DoctorCheck("open files", "ok", "no limit" if soft == resource.RLIM_INFINITY else f"limit {soft}")
+
+
+def logout(surroundings: Surroundings) -> DoctorCheck:
+    """Whether systemd ends a user's processes, a detached run among them, when the user logs out."""
+    ends = ends_at_logout(surroundings.environ)
+    if ends is None:
+        unread = "systemd's KillUserProcesses is not readable here; its usual value lets runs go on"
+        return DoctorCheck("logout", "ok", unread)
+    if ends:
+        return DoctorCheck("logout", "warn", KILLS, KILLS_ADVICE)
+    systemd = "" if Path("/run/systemd/system").is_dir() else " (no systemd here)"
+    return DoctorCheck("logout", "ok", f"runs go on after logout{systemd}")
+
+
+COLUMNS, LINES = 80, 24
+SLOW_ESCAPE_MS = 100
+
+
+def terminal(surroundings: Surroundings) -> DoctorCheck:
+    """Whether the screens can be drawn here."""
+    term = surroundings.environ.get("TERM", "")
+    if not sys.stdout.isatty():
+        return DoctorCheck("terminal", "ok", "none here: the verbs work, the screens need one")
+    if term in ("", "dumb", "unknown"):
+        advice = "export TERM=xterm-256color, or what your terminal is"
+        return DoctorCheck("terminal", "warn", f"TERM={term or '(not set)'} cannot place the cursor", advice)
+    columns, lines = os.get_terminal_size(sys.stdout.fileno())
+    message = f"{term}, {colours(surroundings)}, {columns}x{lines}"
+    if (columns, lines) == (0, 0):
+        return DoctorCheck("terminal", "ok", f"{term}, {colours(surroundings)}, size not told")
+    if columns < COLUMNS or lines < LINES:
+        return DoctorCheck("terminal", "warn", f"{message}: cramped", f"make it {COLUMNS}x{LINES} or larger")
+    return DoctorCheck("terminal", "ok", message)
+
+
+def colours(surroundings: Surroundings) -> str:
+    """Say how many colours the environment promises."""
+    environ = surroundings.environ
+    if environ.get("NO_COLOR"):
+        return "no colours (NO_COLOR)"
+    if environ.get("COLORTERM", "").lower() in ("truecolor", "24bit"):
+        return "16 million colours"
+    return "256 colours" if environ.get("TERM", "").endswith(("256color", "kitty")) else "16 colours"
+
+
+def characters(surroundings: Surroundings) -> DoctorCheck:
+    """Whether the locale says UTF-8: curves and frames are drawn with it."""
+    names = ("LC_ALL", "LC_CTYPE", "LANG")
+    locale = next((value for name in names if (value := surroundings.environ.get(name))), "")
+    if locale.lower().replace("-", "").endswith("utf8"):
+        return DoctorCheck("characters", "ok", f"UTF-8 ({locale})")
+    return DoctorCheck("characters", "warn", f"the locale is {locale or 'not set'}, not UTF-8", "export LC_ALL=C.UTF-8")
+
+
+def tmux(surroundings: Surroundings) -> DoctorCheck:
+    """Whether the screens survive a lost connection, and whether the Escape key arrives in time."""
+    if surroundings.environ.get("TMUX"):
+        delay = surroundings.output_of("tmux", "show-options", "-sv", "escape-time") or ""
+        if delay.isdigit() and int(delay) > SLOW_ESCAPE_MS:
+            return DoctorCheck("tmux", "warn", f"inside tmux; Escape takes {delay} ms", "tmux set -sg escape-time 20")
+        return DoctorCheck("tmux", "ok", "inside tmux: the screens survive a lost connection")
+    if surroundings.environ.get("STY"):
+        return DoctorCheck("tmux", "ok", "inside GNU screen: the screens survive a lost connection")
+    found = "not in use" if surroundings.which("tmux") else "not installed"
+    return DoctorCheck("tmux", "ok", f"{found}: after a lost connection runs go on; benchtui attach shows them again")
+
+
+def editor(surroundings: Surroundings) -> DoctorCheck:
+    """The editor for profiles."""
+    chosen = surroundings.environ.get("VISUAL") or surroundings.environ.get("EDITOR") or ""
+    if not chosen:
+        if surroundings.which("vi"):
+            return DoctorCheck("editor", "ok", "vi (EDITOR is not set)")
+        return DoctorCheck("editor", "warn", "EDITOR is not set, and there is no vi", "export EDITOR=/path/to/editor")
+    try:
+        command = shlex.split(chosen)[0]
+    except (ValueError, IndexError):
+        return DoctorCheck("editor", "warn", f"EDITOR={chosen} is not a command", "export EDITOR=/path/to/editor")
+    if surroundings.which(command) is None:
+        return DoctorCheck("editor", "warn", f"EDITOR={chosen}: no such command", "export EDITOR=/path/to/editor")
+    return DoctorCheck("editor", "ok", chosen)
+
+
+LOW_SPACE = 2**30
+NO_SPACE = 64 * 2**20
+
+
+def config(surroundings: Surroundings) -> DoctorCheck:
+    """The folder of inventory, profiles and pinned host keys: nobody else may write there."""
+    advice = "needed for: hosts add, hosts trust, profiles edit"
+    path = surroundings.paths.config
+    return usable("config", surroundings, path, "warn", advice) or private("config", surroundings, path, 0o022)
+
+
+def data(surroundings: Surroundings) -> DoctorCheck:
+    """The folder of the runs: without it no run can be kept, and what is in it concerns nobody else."""
+    advice = "choose another with BENCHTUI_HOME=DIR or XDG_DATA_HOME=DIR"
+    path = surroundings.paths.runs
+    return usable("data", surroundings, path, "fail", advice) or private("data", surroundings, path, 0o077)
+
+
+def settings(surroundings: Surroundings) -> DoctorCheck:
+    """The user's settings: where they are broken, only verbs that need none of them work."""
+    from tui.cli.shared.settings import read_settings
+
+    path = surroundings.paths.settings
+    try:
+        read_settings(path)
+    except UsageError as error:
+        return DoctorCheck("settings", "fail", str(error.problems[0]), "benchtui config edit")
+    there = surroundings.short(path) if path.exists() else f"{surroundings.short(path)} is not there: all defaults"
+    return DoctorCheck("settings", "ok", there)
+
+
+def inventory(surroundings: Surroundings) -> DoctorCheck:
+    """The inventory: verbs that name hosts stop where the one of the settings is missing."""
+    path, kept = surroundings.paths.inventory, surroundings.settings.inventory
+    shown = surroundings.short(kept or path)
+    if kept and not kept.is_file():
+        return DoctorCheck(
+            "inventory", "fail", f"{shown} of the settings is no file", "benchtui config unset inventory"
+        )
+    return DoctorCheck("inventory", "ok", shown if kept or path.exists() else f"{shown} (made by hosts add)")
+
+
+def shared(surroundings: Surroundings) -> DoctorCheck:
+    """Directories with runs of others, by the environment, the settings and the user's list."""
+    from tui.library.runs import shared_directories
+
+    try:
+        found = shared_directories(surroundings.paths, surroundings.environ, (), surroundings.settings.shared)
+    except UsageError as error:
+        return DoctorCheck("shared", "warn", str(error.problems[0]), f"look at {surroundings.paths.shared_runs}")
+    missing = [surroundings.short(path) for path in found if not (path.is_dir() and os.access(path, os.R_OK | os.X_OK))]
+    if missing:
+        advice = "mount it, or take it out of benchtui config shared, BENCHTUI_SHARED_RUNS, shared-runs"
+        return DoctorCheck("shared", "warn", f"cannot be read: {', '.join(missing)}", advice)
+    return DoctorCheck(
+        "shared", "ok", ", ".join(map(surroundings.short, found)) or "no directories with runs of others"
+    )
+
+
+def usable(name: str, surroundings: Surroundings, path: Path, status: Status, advice: str) -> DoctorCheck | None:
+    """Return a check of `status` for a folder that cannot be used, None for one that can."""
+    shown = surroundings.short(path)
+    parent = nearest_existing(path)
+    if path.exists() and not path.is_dir():
+        return DoctorCheck(name, status, f"{shown} is not a directory", advice)
+    if not parent.is_dir() or not os.access(parent, os.R_OK | os.W_OK | os.X_OK):
+        what = "is not writable" if parent == path else f"cannot be made: {parent} is not a writable directory"
+        return DoctorCheck(name, status, f"{shown} {what}", advice)
+    return None
+
+
+def private(name: str, surroundings: Surroundings, path: Path, forbidden: int) -> DoctorCheck:
+    """Judge the mode of a folder; `forbidden` are the bits that other users must not have."""
+    shown = surroundings.short(path)
+    if not path.exists():
+        return DoctorCheck(name, "ok", f"{shown} (made when first needed)")
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & forbidden:
+        return DoctorCheck(name, "warn", f"{shown} is open to other users (mode {mode:04o})", f"chmod 700 {path}")
+    return DoctorCheck(name, "ok", shown)
+
+
+def nearest_existing(path: Path) -> Path:
+    """Return the path itself or the nearest folder above it that exists."""
+    return next(candidate for candidate in (path, *path.parents) if candidate.exists())
+
+
+def space(surroundings: Surroundings) -> DoctorCheck:
+    """Room for runs. A host's run takes about 40 KB for each second it measures, before it is compressed."""
+    where = nearest_existing(surroundings.paths.runs)
+    found = os.statvfs(where)
+    free = found.f_bavail * found.f_frsize
+    message = f"{units.size(free)} for runs, on {surroundings.short(where)}"
+    if free < NO_SPACE:
+        return DoctorCheck("free space", "fail", message, "make room, or BENCHTUI_HOME=DIR elsewhere")
+    if free < LOW_SPACE:
+        return DoctorCheck("free space", "warn", f"only {message}", "make room, or BENCHTUI_HOME=DIR elsewhere")
+    return DoctorCheck("free space", "ok", message)
+
+
+def runs(surroundings: Surroundings) -> DoctorCheck:
+    """How many runs are kept, what they take, and which of them never came to an end."""
+    from tui.library.runs import RunStore
+
+    summaries = RunStore(surroundings.paths.runs).list()
+    if not summaries:
+        return DoctorCheck("runs", "ok", "none yet")
+    size = units.size(sum(size_of(surroundings.paths.runs / summary.run_id) for summary in summaries))
+    running = sum(summary.state == "running" for summary in summaries)
+    message = f"{plural(len(summaries), 'run')}, {size}, {running} running"
+    broken = [summary.run_id for summary in summaries if summary.state in ("interrupted", "unreadable")]
+    if not broken:
+        return DoctorCheck("runs", "ok", message)
+    return DoctorCheck(
+        "runs",
+        "warn",
+        f"{message}; {len(broken)} did not end properly, the newest: {broken[0]}",
+        f"benchtui runs show {broken[0]} (what was measured is kept), or runs rm",
+    )
+
+
+def size_of(run_dir: Path) -> int:
+    """Return the bytes of all files of a run; files that go away meanwhile count nothing."""
+    total = 0
+    for folder_path, _, names in os.walk(run_dir):
+        for name in names:
+            with suppress(OSError):
+                total += (Path(folder_path) / name).lstat().st_size
+    return total

@@ -1,0 +1,393 @@
+"""`benchtui runs`: list, show, annotate, resume, verify, pack, remove saved runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tui.cli.runs_view import RUN_HELP, Actions, add_listing, add_showing
+from tui.cli.shared.common import add_json, report, run_store
+from tui.cli.shared.experiments import add_proof_arguments as prove_arguments
+from tui.cli.shared.experiments import span_of
+from tui.journal.rundir import is_running
+from tui.library.runs import RunStore
+from tui.library.summary import parse_tags, rename, retag, star, tags_text
+from tui.model.paths import from_home, is_there
+from tui.model.plain import printable
+from tui.model.problem import BenchtuiError, UsageError, did_you_mean
+from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
+
+if TYPE_CHECKING:
+    from tui.library.verify import Verified
+
+
+def add_changes(actions: Actions) -> None:
+    """Add the actions."""
+    note = actions.add_parser("note", help="add a remark to a run")
+    note.add_argument("run", metavar="RUN", help=RUN_HELP)
+    note.add_argument("text", metavar="TEXT", help="the remark")
+    note.set_defaults(do=note_run)
+    add_json(note)
+    starring = actions.add_parser("star", help="give runs a star: runs list is:starred")
+    starring.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
+    starring.add_argument("--off", action="store_true", help="take it away")
+    starring.set_defaults(do=star_runs)
+    add_json(starring)
+    tagging = actions.add_parser("tag", help="add tags to a run, or take them away; without any, print them")
+    tagging.add_argument("run", metavar="RUN", help=RUN_HELP)
+    tagging.add_argument("tags", metavar="TAG", nargs="*", help="NAME or NAME=VALUE")
+    tagging.add_argument("--remove", metavar="NAME", action="append", default=[], help="take this tag away")
+    tagging.set_defaults(do=tag_run)
+    add_json(tagging)
+    renaming = actions.add_parser("rename", help="give a run a title; its id stays")
+    renaming.add_argument("run", metavar="RUN", help=RUN_HELP)
+    renaming.add_argument("title", metavar="TITLE", help="a line of text; empty: none")
+    renaming.set_defaults(do=rename_run)
+    add_json(renaming)
+    remove = actions.add_parser("delete", aliases=["rm"], help="remove runs from this machine for good")
+    remove.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
+    remove.add_argument("--yes", action="store_true", help="do not ask")
+    remove.set_defaults(do=remove_runs)
+    add_json(remove)
+
+
+def own_run(store: RunStore, ref: str) -> Path:
+    """Return the directory of a run that may be changed. Raises UsageError for somebody else's."""
+    run_dir = store.resolve(ref)
+    store.check_ours(run_dir)
+    return run_dir
+
+
+def run_on_own_hosts(store: RunStore, ref: str, *, last_of_all: bool = False) -> Path:
+    """Return the directory of a run whose plan may be carried out on hosts. Raises UsageError for any other."""
+    run_dir = store.resolve(ref, last_of_all=last_of_all)
+    store.check_hosts_ours(run_dir)
+    return run_dir
+
+
+def star_runs(args: argparse.Namespace, store: RunStore) -> int:
+    """Give runs a star, or take it away."""
+    directories = [own_run(store, ref) for ref in args.runs]
+    for run_dir in directories:
+        star(run_dir, starred=not args.off)
+    report(args, [{"run_id": run_dir.name, "starred": not args.off} for run_dir in directories])
+    return 0
+
+
+def tag_run(args: argparse.Namespace, store: RunStore) -> int:
+    """Change the tags of a run, or print them."""
+    from tui.library.summary import summarize
+
+    if not (args.tags or args.remove):
+        summary = summarize(store.resolve(args.run), keep=False)
+        tags = dict(summary.tags) if summary is not None else {}
+        report(args, {"run_id": store.resolve(args.run).name, "tags": tags})
+        if not args.json:
+            print(tags_text(tags))
+        return 0
+    run_dir = own_run(store, args.run)
+    summary = summarize(run_dir)
+    tags = dict(summary.tags) if summary is not None else {}
+    if unknown := next((name for name in args.remove if name not in tags), None):
+        told = f"{did_you_mean(unknown, tags)}: {tags_text(tags)}" if tags else ""
+        raise UsageError(f"{run_dir.name} has no tag '{unknown}'{told}")
+    kept = {name: value for name, value in tags.items() if name not in args.remove}
+    kept |= parse_tags(args.tags)
+    retag(run_dir, kept)
+    report(args, {"run_id": run_dir.name, "tags": kept})
+    return 0
+
+
+def rename_run(args: argparse.Namespace, store: RunStore) -> int:
+    """Give a run a title."""
+    rename(run_dir := own_run(store, args.run), args.title)
+    report(args, {"run_id": run_dir.name, "title": args.title})
+    return 0
+
+
+def note_run(args: argparse.Namespace, store: RunStore) -> int:
+    """Add a remark: through its engine while a run lives, else to its journal and its record."""
+    run_dir = own_run(store, args.run)
+    text = args.text.strip()
+    if not text:
+        raise UsageError("the note is empty")
+    tell_note(run_dir, text)
+    report(args, {"run_id": run_dir.name, "note": text})
+    return 0
+
+
+def tell_note(run_dir: Path, text: str) -> None:
+    """Add a remark where it lasts. Raises BenchtuiError."""
+    if is_running(run_dir):
+        from tui.engine.control import request
+
+        answer = request(run_dir, {"verb": "note", "text": text})
+        if not answer.get("ok"):
+            raise BenchtuiError(f"{run_dir.name}: {answer.get('error', 'the run did not take the note')}")
+        return
+    from tui.library.additions import keep_note
+
+    keep_note(run_dir, text)
+
+
+def remove_runs(args: argparse.Namespace, store: RunStore) -> int:
+    """Remove runs for good, after asking; what their hosts still hold of them is said first."""
+    from tui.library.unfinished import check_removable, remove_run, still_on_hosts
+
+    directories = list(dict.fromkeys(own_run(store, ref) for ref in args.runs))
+    for run_dir in directories:
+        check_removable(run_dir)
+    for text in filter(None, map(still_on_hosts, directories)):
+        print(f"benchtui: {text}", file=sys.stderr)
+    names = ", ".join(run_dir.name for run_dir in directories)
+    if not args.yes and not _confirmed(names):
+        print("nothing removed", file=sys.stderr)
+        return 1
+    for run_dir in directories:
+        remove_run(run_dir)
+    print(f"removed {names}", file=sys.stderr)
+    report(args, {"removed": [run_dir.name for run_dir in directories]})
+    return 0
+
+
+def _confirmed(names: str) -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError(f"this removes {names}; confirm with --yes")
+    print(f"remove {names}? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def add_resuming(actions: Actions) -> None:
+    """Add the actions."""
+    told = "collect what hosts still hold: of runs whose engine died, or while they were away"
+    recover = actions.add_parser("recover", help=told)
+    recover.add_argument("runs", metavar="RUN", nargs="*", help=f"{RUN_HELP}; default: all unfinished ones")
+    recover.set_defaults(do=recover_runs)
+    resume = actions.add_parser("resume", help="measure what a stopped or cut-off run still lacks; what is done stays")
+    resume.add_argument("run", metavar="RUN", help=RUN_HELP)
+    resume.add_argument("--failed", action="store_true", help="also measure again what ended with errors")
+    resume.add_argument("--points", type=int, metavar="N", help="of a search: measure so many points in all at most")
+    resume.add_argument("--within", metavar="DURATION", help="of a search: spend so long on it in all at most")
+    resume.set_defaults(do=resume_run)
+    add_json(resume)
+    prove = actions.add_parser("prove", help="confirm what limited a run by one short counter-experiment")
+    prove.add_argument("run", metavar="RUN", help=RUN_HELP)
+    prove_arguments(prove)
+    prove.set_defaults(do=prove_run)
+
+
+def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
+    """Finish unfinished runs one after the other; 4 when one of them is not complete."""
+    from tui.cli.shared.launching import restart
+    from tui.cli.shared.progress import watch
+    from tui.library.unfinished import is_unfinished, unfinished_runs, write_missing
+
+    written = write_missing(store.runs_dir) if not args.runs else []
+    for run_id in written:
+        print(f"{run_id} had come to its end: its record is written", file=sys.stderr)
+    chosen = [run_on_own_hosts(store, ref, last_of_all=True) for ref in args.runs] or unfinished_runs(store.runs_dir)
+    for run_dir in chosen:
+        if not is_unfinished(run_dir):
+            check_held(run_dir)
+    if not chosen and not written:
+        print("no run is unfinished", file=sys.stderr)
+    codes = [0]
+    for run_dir in chosen:
+        print(f"recovering {run_dir.name}", file=sys.stderr)
+        try:
+            restart(run_dir, "recover")
+            codes.append(watch(run_dir, as_json=False))
+        except BenchtuiError as error:  # the others have their turn
+            print("".join(f"benchtui: {problem}\n" for problem in error.problems), end="", file=sys.stderr)
+            codes.append(4)
+    return max(codes)
+
+
+def check_held(run_dir: Path) -> None:
+    """Raise UsageError for a run that is over, unless hosts that were away may hold what they measured."""
+    from tui.engine.session.history import read_history
+    from tui.journal.rundir import load_plan
+
+    if is_running(run_dir):
+        raise UsageError(f"run {run_dir.name} is going on")
+    if not read_history(run_dir / JOURNAL_FILE).uncollected(load_plan(run_dir)):
+        raise UsageError(f"run {run_dir.name} is finished already")
+
+
+def resume_run(args: argparse.Namespace, store: RunStore) -> int:
+    """Run the steps that a run still lacks, in its own directory."""
+    from tui.cli.shared.launching import restart
+    from tui.cli.shared.progress import watch
+    from tui.engine.extend_search import give_more
+    from tui.engine.launch import resume_mode
+
+    run_dir = run_on_own_hosts(store, args.run, last_of_all=True)
+    running = is_running(run_dir)
+    within_s = span_of("within", args.within)
+    if not running and (args.points is not None or within_s is not None):
+        give_more(run_dir, args.points, within_s)
+    mode, count = resume_mode(run_dir, failed=args.failed, running=running)
+    print(f"resuming {run_dir.name}: {count} {'step' if count == 1 else 'steps'} to go", file=sys.stderr)
+    restart(run_dir, mode)
+    return watch(run_dir, as_json=args.json)
+
+
+def prove_run(args: argparse.Namespace, store: RunStore) -> int:
+    """Make a counter-experiment about what limited a run: a run of its own, on the same hosts and files."""
+    from tui.cli.shared.experiments import run_proof
+
+    return run_proof(args, run_on_own_hosts(store, args.run))
+
+
+SHOWN = 20
+SIGNER_HELP = "accept the signature of this public key alone, or of those in a file of allowed signers"
+
+
+def add_proofs(actions: Actions) -> None:
+    """Add the actions."""
+    verify = actions.add_parser("verify", help="derive every figure again from the raw output, and check the sums")
+    verify.add_argument("runs", metavar="RUN", nargs="+", help=f"{RUN_HELP}; or a packed run")
+    verify.add_argument("--signer", type=Path, metavar="KEY.pub", help=f"of packed runs: {SIGNER_HELP}")
+    verify.add_argument("--json", action="store_true", help="print one JSON array")
+    verify.set_defaults(do=verify_runs)
+    packing = actions.add_parser("pack", help="put a run into one file that proves itself elsewhere")
+    packing.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
+    packing.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="a directory for several")
+    packing.add_argument("--sign", type=Path, metavar="KEY", help="sign it with this SSH key; .pub: one in the agent")
+    packing.add_argument("--no-report", action="store_true", help="without the report (report.html) that goes with it")
+    packing.set_defaults(do=pack_runs)
+    add_json(packing)
+    unpacking = actions.add_parser("unpack", help="put packed runs among the saved ones")
+    unpacking.add_argument("files", metavar="FILE", nargs="+", type=Path, help="packed runs")
+    unpacking.add_argument("--signer", type=Path, metavar="KEY.pub", help=SIGNER_HELP)
+    unpacking.set_defaults(do=unpack_runs)
+    add_json(unpacking)
+
+
+def verify_runs(args: argparse.Namespace, store: RunStore) -> int:
+    """Verify each; 1 when one of them is not what it says, 3 when one could not be derived again."""
+    found = [_verified(ref, args.signer, store) for ref in args.runs]
+    if args.json:
+        told = [{**_as_json(verified), "signed_by": signed} for verified, signed in found]
+        print(msgspec.json.format(msgspec.json.encode(told), indent=1).decode())
+    else:
+        print("\n".join(line for verified, signed in found for line in lines_of(verified, signed)))
+    codes = {verified.exit_code for verified, _ in found}
+    return 1 if 1 in codes else max(codes)
+
+
+def _verified(ref: str, signer: Path | None, store: RunStore) -> tuple[Verified, str]:
+    from tui.library.unfinished import check_removable
+    from tui.library.verify import Verified, verify_pack, verify_run
+
+    path, name = from_home(ref), Path(ref).name
+    try:
+        if is_there(path) and path.is_file() and path.name != RECORD_FILE:
+            return verify_pack(path, signer)
+        if signer is not None:
+            raise UsageError(f"{ref}: --signer is of packed runs; what is signed is the file")
+        run_dir = store.resolve(ref)
+        name = run_dir.name
+        check_removable(run_dir)
+        return verify_run(run_dir), ""
+    except UsageError:
+        raise
+    except BenchtuiError as error:
+        return Verified(printable(name), differs=[str(problem) for problem in error.problems]), ""
+
+
+def _as_json(verified: Verified) -> dict[str, object]:
+    words = ("verified", "differs", "", "not derived again")
+    return {
+        "run_id": verified.run_id,
+        "outcome": words[verified.exit_code],
+        "differs": verified.differs,
+        "remarks": [*verified.remarks, *filter(None, [verified.underived])],
+        "files": verified.files,
+        "results": verified.results,
+        "values": verified.values,
+    }
+
+
+def lines_of(verified: Verified, signed: str) -> list[str]:
+    """Return what is said of one run."""
+    counted = (
+        f"{verified.files} files by their sums, {verified.results} results and samples from the raw output, "
+        f"{verified.values} values of {RECORD_FILE}"
+    )
+    heads = {0: f"verified: {counted}", 1: "DIFFERS", 3: f"not derived again: {verified.underived}"}
+    rest = len(verified.differs) - SHOWN
+    return [
+        f"{verified.run_id}: {heads[verified.exit_code]}",
+        *(f"  {text}" for text in verified.differs[:SHOWN]),
+        *([f"  and {rest} more"] if rest > 0 else []),
+        *(f"  {text}" for text in verified.remarks),
+        *([f"  signed by {signed}"] if signed else []),
+    ]
+
+
+def pack_runs(args: argparse.Namespace, store: RunStore) -> int:
+    """Pack runs: one into the file, several into a directory."""
+    from tui.library.pack import check_free, pack
+    from tui.library.unfinished import check_removable
+    from tui.metrics import units
+
+    directories = list(dict.fromkeys(store.resolve(ref) for ref in args.runs))
+    if len(directories) > 1 and not args.output.is_dir():
+        raise UsageError(f"--output {args.output}: several runs need a directory that is there")
+    rows = []
+    for run_dir in directories:
+        check_removable(run_dir)
+        output = args.output / f"{run_dir.name}.tar.gz" if args.output.is_dir() else args.output
+        check_free(output)
+        manifest = pack(run_dir, output, args.sign, None if args.no_report else report_of(run_dir))
+        size = units.size(output.stat().st_size)
+        rows.append({"run_id": run_dir.name, "path": str(output), "files": len(manifest.files),
+                     "bytes": output.stat().st_size, "signed": args.sign is not None})  # fmt: skip
+        print(f"{output}: {len(manifest.files)} files, {size}{', signed' if args.sign else ''}", file=sys.stderr)
+    report(args, rows)
+    return 0
+
+
+def report_of(run_dir: Path) -> bytes:
+    """Return the report that goes with a run, without published figures of the user's own. Raises BenchtuiError."""
+    from tui.view.report.write import source_at, written
+
+    source, _ = source_at(run_dir, None)
+    return written([source], "html").encode()
+
+
+def unpack_runs(args: argparse.Namespace, store: RunStore) -> int:
+    """Unpack runs among the saved ones; print their ids."""
+    from tui.library.verify import unpack
+
+    rows = []
+    for file in args.files:
+        run_dir, signed = unpack(file, store.runs_dir, args.signer)
+        rows.append({"run_id": run_dir.name, "path": str(run_dir), "signed_by": signed or None})
+        print(f"signed by {signed}" if signed else "it is not signed", file=sys.stderr)
+    report(args, rows, "\n".join(str(row["run_id"]) for row in rows))
+    return 0
+
+
+PARTS = (add_listing, add_showing, add_changes, add_proofs, add_resuming)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument(
+        "--shared", type=Path, action="append", default=[], metavar="DIR", help="also read the runs of others in DIR"
+    )
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for add_actions in PARTS:
+        add_actions(actions)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Do it and return the exit code."""
+    code: int = args.do(args, run_store(args.shared))
+    return code

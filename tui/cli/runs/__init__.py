@@ -1,1 +1,0 @@
-"""`benchtui runs`: one module a group of actions."""

@@ -1,0 +1,236 @@
+"""`benchtui runs list` and `show`: print the list of runs, print one run."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from tui.cli.shared.arguments import columns, text_width, wants_colour
+from tui.cli.shared.common import RUN_HELP, say
+from tui.journal.rundir import is_running
+from tui.library.runs import RunStore
+from tui.library.summary import RunSummary, read_marks, tags_text, with_tags
+from tui.model.paths import Paths
+from tui.model.problem import UsageError, did_you_mean
+from tui.model.rundir import RECORD_FILE
+
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord
+
+__all__ = ["RUN_HELP", "Actions"]
+
+Actions: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # it has no public name
+
+
+def add_listing(actions: Actions) -> None:
+    """Add the action."""
+    from tui.library.filter import HELP
+    from tui.library.summary import ORDERS
+
+    listing = actions.add_parser(
+        "list",
+        help="saved runs, newest first; some of them: runs list WORD profile:weka since:7d",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"FILTER: {HELP}\n(in a shell: behind -- when a part begins with -)",
+    )
+    listing.add_argument("filter", nargs="*", metavar="FILTER", help="words and key:value, all of which must hold")
+    listing.add_argument("--sort", metavar="KEY", help=f"{', '.join(ORDERS)} (default: started, newest first)")
+    listing.add_argument("--reverse", action="store_true", help="turn the order round")
+    listing.add_argument("--json", action="store_true", help="print one JSON array")
+    listing.add_argument("--limit", type=_positive, metavar="N", help="the first N only")
+    listing.set_defaults(do=list_runs)
+
+
+def list_runs(args: argparse.Namespace, store: RunStore) -> int:
+    """Print runs: a table for people, or JSON. Directories that cannot be read are named on stderr."""
+    with uncollected():
+        print_runs(args, store, chosen(args, store))
+    return 0
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Look for no garbage: ten thousand runs are many objects, and none of them is any."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def print_runs(args: argparse.Namespace, store: RunStore, summaries: Sequence[RunSummary]) -> None:
+    """Print these runs."""
+    if args.json:
+        print(msgspec.json.format(msgspec.json.encode(summaries), indent=1).decode())
+    elif summaries:
+        print("\n".join(table(summaries)))
+    elif args.filter:
+        say(f"no run fits {' '.join(args.filter)}")
+    else:
+        shared = f", nor in the shared {', '.join(map(str, store.shared))}" if store.shared else ""
+        say(f"no runs in {store.runs_dir}{shared}")
+
+
+def chosen(args: argparse.Namespace, store: RunStore) -> Sequence[RunSummary]:
+    """Return the runs that are asked for, in order. Raises UsageError."""
+    from tui.library.filter import parse
+    from tui.library.summary import ORDERS, ordered
+
+    if args.sort is not None and args.sort not in ORDERS:
+        raise UsageError(f"--sort {args.sort}: no such key{did_you_mean(args.sort, ORDERS)}: {', '.join(ORDERS)}")
+    wanted = parse(" ".join(args.filter))
+    if not (args.filter or args.sort or args.reverse or store.shared):
+        return store.list(args.limit)
+    listing = store.everything()
+    for problem in listing.problems:
+        print(f"benchtui: {problem}", file=sys.stderr)
+    runs = [run for run in listing.runs if wanted(run)] if wanted.tests else listing.runs
+    if args.sort or args.reverse:
+        runs = ordered(runs, args.sort or "started", reverse=args.reverse)
+    return runs[: args.limit]
+
+
+def table(summaries: Sequence[RunSummary]) -> list[str]:
+    """Return the lines of a list of runs."""
+    from tui.metrics import units
+
+    judged = [each.judged or "-" for each in summaries]
+    id_width = max(len("run"), *(len(each.run_id) for each in summaries))
+    found_width = max(len("verdict"), *map(len, judged))
+    lines = [f"{'run':<{id_width}}  {'state':<11} hosts    time  {'verdict':<{found_width}}  headline"]
+    for each, verdict in zip(summaries, judged, strict=True):
+        begin = f"{each.run_id:<{id_width}}  {each.state:<11} {len(each.hosts):>5} {units.duration(each.duration_s):>7}"
+        lines.append(f"{begin}  {verdict:<{found_width}}  {each.headline}{_said(each)}".rstrip())
+    return lines
+
+
+def _said(run: RunSummary) -> str:
+    """Return what people said of a run, what is wrong with it and whose it is."""
+    from tui.model.plain import printable
+
+    said = "  *" if run.starred else ""
+    if run.title:
+        said += f'  "{run.title}"'
+    if run.note:
+        said += f"  ({' '.join(run.note.split())})"
+    if run.tags:
+        said += f"  [{tags_text(run.tags)}]"
+    if run.problem:
+        said += f"  {run.problem}"
+    if run.owner:
+        said += f"  of {run.owner}"
+    return printable(said)
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a number from 1, got '{text}'")
+    return int(text)
+
+
+def add_showing(actions: Actions) -> None:
+    """Add the action."""
+    show = actions.add_parser("show", help="the figures of one run")
+    show.add_argument("run", metavar="RUN", help=RUN_HELP)
+    form = show.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print the run record")
+    form.add_argument("--plot", action="store_true", help="add a chart: values over time, of a sweep over its axis")
+    form.add_argument("--defend", action="store_true", help="objections to the figures, with the evidence")
+    show.add_argument("--steps", action="store_true", help="add the figures of every step of a sweep or a suite")
+    show.add_argument("--metric", choices=("iops", "bandwidth", "latency"), help="what to plot (default: the headline)")
+    show.set_defaults(do=show_run)
+
+
+def show_run(args: argparse.Namespace, store: RunStore) -> int:
+    """Print the summary of a run, with a chart when asked for, or its record."""
+    from tui.library.load import load_record, record_json, record_so_far
+    from tui.view.run_summary import summary_text
+
+    run_dir = store.resolve(args.run)
+    running = is_running(run_dir)
+    record = record_so_far(run_dir) if running else load_record(run_dir)
+    if args.json:
+        print(record.to_json() if running else record_json(run_dir, record), end="")
+        return 0
+    if args.defend:
+        print(defend_text(record))
+        return 0
+    path = run_dir / RECORD_FILE
+    shown = path if path.exists() and not running else None
+    marks = read_marks(run_dir)
+    if marks.title or marks.starred:
+        print("* " * marks.starred + marks.title)
+    width = max(80, columns())
+    print(summary_text(with_tags(record, marks), shown, running=running, steps=args.steps, width=width), end="")
+    if not running:
+        show_criteria(record)
+        show_published(record)
+    if args.plot:
+        print(f"\n{plot(record, args.metric)}")
+    return 0
+
+
+def defend_text(record: RunRecord) -> str:
+    """Return the run's headline and verdict, then the objections with their answers."""
+    from tui.text.line import plain_lines
+    from tui.view.objection_catalogue import objections_to
+    from tui.view.objections import objection_lines
+    from tui.view.step_notes import checks_text
+
+    headline = f"headline: {record.headline.text}" if record.headline is not None and record.headline.value else ""
+    first = [record.run_id, record.profile.tag, headline, checks_text(record)]
+    lines = plain_lines(objection_lines(objections_to(record), text_width() or 100, judged=record.checks is not None))
+    return "\n".join([*filter(None, first), "", *lines])
+
+
+def show_criteria(record: RunRecord) -> None:
+    """Print how the run stands by the thresholds of its profile; those against another run are for `compare`."""
+    if not record.criteria:
+        return
+    from tui.analysis.criteria import criteria_of, judge
+
+    for at, each in enumerate(judge([], [record], criteria_of([record]))):
+        print(f"{'' if at else chr(10)}must not be  {each.text}")
+
+
+def show_published(record: RunRecord) -> None:
+    """Print the run beside the published figures of its profile; nothing when there are none."""
+    from tui.view.published import published, published_text
+
+    view, problems = published(record, Paths.from_environ(os.environ).baselines)
+    for problem in problems:
+        print(f"benchtui: {problem}", file=sys.stderr)
+    if view is not None:
+        print(f"\n{published_text(view, text_width())}", end="")
+
+
+def plot(record: RunRecord, metric: str | None) -> str:
+    """Return the chart for standard output: as wide as the terminal, in colour on a terminal only.
+
+    A sweep is drawn over its axis, unless a metric over time is asked for.
+    """
+    from tui.record.cells import cells_of_record
+    from tui.record.matrix import tables_of
+    from tui.text.line import plain_lines
+    from tui.text.plot import coloured
+    from tui.view.charts import ChartMetric, chart
+    from tui.view.matrix_chart import table_chart
+
+    known: dict[str | None, ChartMetric] = {"iops": "iops", "bandwidth": "bandwidth", "latency": "latency"}
+    wanted = metric or (record.headline.metric if record.headline is not None else "iops")
+    color = wants_colour()
+    width = columns()
+    tables = tables_of(cells_of_record(record)) if metric is None else []
+    drawn = (table_chart(table, width, 20, named=len(tables) > 1, coloured=color) for table in tables)
+    charts = [lines for lines in drawn if lines]
+    charts = charts or [chart(record, known.get(wanted, "iops"), width, 20, coloured=color)]
+    return "\n\n".join(coloured(lines) if color else "\n".join(plain_lines(lines)) for lines in charts)

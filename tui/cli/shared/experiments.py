@@ -1,0 +1,166 @@
+"""Arguments of a search, and the experiment that proves a bottleneck."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.cli.shared.common import say
+from tui.model.problem import BenchtuiError, UsageError
+from tui.model.quantities import parse_duration
+
+if TYPE_CHECKING:
+    from tui.engine.plan.search import Kind, SearchChoice
+    from tui.model.plan import Plan
+
+OVER_HELP = "search over rate, hosts, counts among the parameters: rate,iodepth or iodepth=1,8,32 (default: rate)"
+
+
+def add_bounds(parser: argparse.ArgumentParser) -> None:
+    """Add what any search may be bounded by."""
+    add = parser.add_argument
+    add("--slo", action="append", default=[], metavar="LIMIT", help="what must hold, such as 'p99.9<2ms', 'errors=0'")
+    add("--over", action="append", default=[], metavar="NAMES", help=OVER_HELP)
+    add("--points", type=int, metavar="N", help="measure so many points at most")
+    add("--within", metavar="DURATION", help="spend so long on load and pauses at most, such as 30m")
+    add("--point", metavar="DURATION", help="measure each point so long at least (default: as the profile says, 10s)")
+    add("--most", metavar="DURATION", help="and at most, where a percentile needs more I/Os (2m)")
+
+
+def wish_of(args: argparse.Namespace, kind: Kind | None) -> SearchChoice:
+    """Return what the arguments ask for. Raises UsageError."""
+    from tui.engine.plan.search import SearchChoice
+    from tui.model.profile_parts import over_of, parse_limit
+
+    try:
+        for text in args.slo:
+            parse_limit(text)
+    except ValueError as error:
+        raise UsageError(f"--slo {error}") from None
+    try:
+        over = over_of(args.over)
+    except ValueError as error:
+        raise UsageError(f"--over {error}") from None
+    spans = (span_of(name, getattr(args, name)) for name in ("within", "point", "most"))
+    return SearchChoice(kind, tuple(args.slo), over, args.points, *spans)
+
+
+def span_of(name: str, text: str | None) -> float | None:
+    """Return the seconds of an option, None when it was not given. Raises UsageError."""
+    if text is None:
+        return None
+    try:
+        seconds = parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"--{name}: {error}") from None
+    if seconds <= 0:
+        raise UsageError(f"--{name}: it must be more than 0")
+    return seconds
+
+
+def add_proof_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that follow RUN."""
+    add = parser.add_argument
+    add("--step", type=int, metavar="N", help="which step, from 1 (default: that of the headline)")
+    add("--runtime", metavar="DURATION", help="of each of the two measurements (default: the run's own, 15s at most)")
+    add("--destroy", action="append", default=[], metavar="PATH", help="agree that this device or file is overwritten")
+    add("--dry-run", action="store_true", help="print the plan and run nothing")
+    add("--yes", action="store_true", help="do not ask")
+    add("--json", action="store_true", help="print the record (with --dry-run: the plan) of it as JSON on stdout")
+
+
+def run_proof(args: argparse.Namespace, run_dir: Path) -> int:
+    """Make a counter-experiment about a run and return its exit code."""
+    import msgspec
+
+    from tui.cli.shared.progress import print_result
+    from tui.cli.shared.review import review_text
+
+    plan = planned(run_dir, None if args.step is None else args.step - 1, seconds_of(args.runtime))
+    if args.dry_run:
+        print(msgspec.json.format(msgspec.json.encode(plan)).decode() if args.json else review_text(plan))
+        return 0
+    made, code = measured(plan, args.destroy, sure=args.yes)
+    print_result(made, as_json=args.json)
+    return code
+
+
+def seconds_of(text: str | None) -> float | None:
+    """Return the length of a measurement. Raises UsageError."""
+    try:
+        seconds = parse_duration(text) if text is not None else None
+    except ValueError as error:
+        raise UsageError(f"--runtime: {error}") from error
+    if seconds is not None and seconds < 1:
+        raise UsageError(f"--runtime {text}: a second is the least")
+    return seconds
+
+
+def planned(run_dir: Path, step: int | None = None, seconds: float | None = None) -> Plan:
+    """Return the plan of the counter-experiment. Raises UsageError when none can be made."""
+    from tui.engine.plan.search import proof_plan
+    from tui.library.additions import question_of
+
+    plan, question = question_of(run_dir, step)
+    return proof_plan(plan, question, seconds)
+
+
+def measured(plan: Plan, destroy: Sequence[str], *, sure: bool) -> tuple[Path, int]:
+    """Run a counter-experiment to its end, and return its directory and exit code."""
+    from tui.cli.shared.launching import agreed, start
+    from tui.cli.shared.progress import followed
+    from tui.model.search import SAID
+
+    if plan.proves is not None:
+        experiment = plan.proves.experiment
+        say(f"is it {plan.proves.kind}? then {SAID[experiment.change]} gives {experiment.prediction.text}")
+    for remark in plan.remarks:
+        say(f"benchtui: {remark}")
+    run_dir = start(agreed(plan, destroy, sure=sure))
+    say(f"run {run_dir.name}")
+    return run_dir, followed(run_dir)
+
+
+def prove_after(run_dir: Path) -> int:
+    """Make the counter-experiment of a run that has just ended; say why when there is none to make.
+
+    What was agreed to be overwritten by the run is so by this too: the targets are the same.
+    """
+    from tui.cli.shared.progress import INTERRUPTED
+    from tui.engine.preflight.preview import targets_named
+    from tui.journal.rundir import load_plan
+
+    try:
+        check_whole(run_dir)
+        plan = planned(run_dir)
+        made, code = measured(plan, targets_named(plan, load_plan(run_dir).destroy), sure=True)
+        say(f"the counter-experiment is {made.name}{left_open(made)}")
+    except BenchtuiError as error:  # the run itself is as good as it was
+        print(f"benchtui: the limiter is not proved: {error}", file=sys.stderr)
+        return 0 if isinstance(error, UsageError) else error.exit_code
+    except KeyboardInterrupt:  # before it was followed; then Ctrl+C stops it
+        say("benchtui: interrupted: the limiter is not proved, the run is as it was")
+        return INTERRUPTED
+    return code
+
+
+def check_whole(run_dir: Path) -> None:
+    """Raise UsageError for a run that did not come to its end: whoever stopped it wants no more load."""
+    from tui.library.load import load_record
+
+    if (state := load_record(run_dir).state) != "complete":
+        raise UsageError(f"{run_dir.name} is {state}")
+
+
+def left_open(run_dir: Path) -> str:
+    """Return what can be done about a counter-experiment that was not measured whole; empty for one that was."""
+    from tui.library.additions import is_whole
+    from tui.library.load import load_record
+
+    if is_whole(load_record(run_dir)):
+        return ""
+    again = f"benchtui runs resume {run_dir.name}"
+    return f"; it did not come to its end, so the limiter is not proved: {again} measures both loads again"

@@ -1,0 +1,3 @@
+"""Executors: how a step runs over its hosts, per host or as one MPI program."""
+
+from __future__ import annotations

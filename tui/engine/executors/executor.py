@@ -1,0 +1,40 @@
+"""The interface of an executor: check, try, measure, adopt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+from tui.model.plan import Step
+
+if TYPE_CHECKING:
+    from tui.engine.session.context import RunContext
+    from tui.engine.session.history import History
+    from tui.model.event import TaskStarted
+
+
+class AdoptedStep(Struct, frozen=True):
+    """What became of a step that was going on when its engine died.
+
+    `alive`: its load still ran. `whole`: every host came to its own end, before or since.
+    """
+
+    alive: bool
+    whole: bool
+
+
+class Executor(Protocol):
+    """How the load of a step is checked, begins, goes on and ends: a module with these functions."""
+
+    async def look(self, ctx: RunContext) -> None:
+        """Look at what the steps of this course need beyond what every host needs: all problems are told at once."""
+
+    async def try_ahead(self, ctx: RunContext) -> None:
+        """Try what can be tried before anything is measured. Raises RunRefused (exit 3)."""
+
+    async def measure(self, ctx: RunContext, step: Step) -> None:
+        """Begin on all hosts at once, follow to the end, take results. Raises RunRefused, RunStopped."""
+
+    async def adopt(self, ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]) -> AdoptedStep:
+        """Follow what a dead engine has left running to its end; `tasks` are those of the step, by host."""

@@ -1,0 +1,185 @@
+"""Run one load on many hosts until it ends, is stopped, or overruns its time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from tui.engine.session.context import RunContext, StopMode, told
+from tui.engine.session.task import Outcome, TaskRun
+from tui.model.event import HostStateName
+from tui.model.problem import did_you_mean
+from tui.remote.fan_out import OUR_FAULT, host_error
+from tui.remote.stream import FLOODED
+
+DELIVERY_S = 8.0
+RETRY_S = 0.5
+FROZEN_S = 15.0
+OVERTIME_S = 60.0  # what a host may take longer than planned before the engine ends its load
+STOP_PATIENCE_S = 11.0  # after a stop: the agent's INT, TERM and KILL each had their grace by then
+ABORT_PATIENCE_S = 9.0
+LAST_PATIENCE_S = 3.0  # for an abort after a stop that did not help: all in all a stop takes 15 s
+
+
+async def run_load(
+    ctx: RunContext, runs: Sequence[TaskRun], state: HostStateName, expected_s: float | None
+) -> dict[str, Outcome]:
+    """Follow started commands to their end and return each host's outcome."""
+    ctx.active = {run.session.name: run for run in runs}
+    followers = {run.session.name: asyncio.create_task(_follow(run, state)) for run in runs}
+    watcher = asyncio.create_task(_watch(ctx, runs, set(followers.values()), expected_s))
+    try:
+        await asyncio.wait(followers.values()) if followers else None
+        return {name: follower.result() for name, follower in followers.items()}
+    finally:
+        ctx.active = {}
+        watcher.cancel()
+        await asyncio.gather(watcher, return_exceptions=True)
+
+
+async def _follow(run: TaskRun, state: HostStateName) -> Outcome:
+    try:
+        try:
+            return await run.follow(state)
+        except Exception as fault:
+            return await _give_up(run, fault)
+    except asyncio.CancelledError:
+        run.session.enter("lost", "the end of its load could not be confirmed")
+        run.session.problem(run.phase, "stop-unconfirmed", "the end of its load could not be confirmed", fatal=False)
+        return Outcome(None, "unconfirmed", collected=False)
+
+
+async def _give_up(run: TaskRun, fault: Exception) -> Outcome:
+    """End the load of a host that nobody can follow any more; what it measured from here on nobody would see."""
+    error = told(run.session, fault)
+    run.session.problem(run.phase, error.code, error.message)
+    try:
+        async with asyncio.timeout(DELIVERY_S):
+            await run.stop(abort=True)
+    except Exception as untold:
+        reason = host_error(run.session.name, untold).message
+        run.session.say("warning", f"its load could not be ended: {reason}; its lease will end it")
+    return run.lost(error.code if error.code == FLOODED else OUR_FAULT)
+
+
+async def _watch(
+    ctx: RunContext, runs: Sequence[TaskRun], followers: set[asyncio.Task[Outcome]], expected_s: float | None
+) -> None:
+    """End the load when somebody asks to, or when it is far over its time; escalate from stop to abort."""
+    overtime = None if expected_s is None else expected_s + OVERTIME_S
+    try:
+        async with asyncio.timeout(overtime):
+            await _reason_to_end(ctx, followers)
+    except TimeoutError:
+        for run in runs:
+            _name_late(run)
+        ctx.say("warning", "load far over its time; ending it")
+    heard: list[TaskRun] = []
+    if ctx.stop_mode != "abort":
+        heard = await end_runs(runs, "stop", followers, STOP_PATIENCE_S, ctx.abort_event)
+    if ctx.stop_mode == "abort":  # at once, or while the stop took its time
+        await end_runs(runs, "abort", followers, ABORT_PATIENCE_S)
+    elif heard:
+        await end_runs(heard, "abort", followers, LAST_PATIENCE_S)
+    for follower in followers:
+        follower.cancel()
+
+
+async def end_runs(
+    runs: Sequence[TaskRun],
+    mode: StopMode,
+    followers: set[asyncio.Task[Outcome]],
+    patience_s: float,
+    overtaken: asyncio.Event | None = None,
+) -> list[TaskRun]:
+    """Have hosts end their load, and give them time; return those that took the word and are busy all the same."""
+    telling = {asyncio.create_task(_stop_one(run, mode)): run for run in runs}
+    waiting: set[asyncio.Task[object]] = {asyncio.create_task(asyncio.wait(followers))}
+    if overtaken is not None:
+        waiting.add(asyncio.create_task(overtaken.wait()))
+    await asyncio.wait(waiting, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
+    for waiter in waiting:
+        waiter.cancel()
+    heard = [run for task, run in telling.items() if task.done() and not run.ended]
+    for task in telling:
+        task.cancel()
+    await asyncio.gather(*telling, return_exceptions=True)
+    return heard
+
+
+def _name_late(run: TaskRun) -> None:
+    """Say why a host is still busy long after its planned end."""
+    if run.session.failed or run.ended:
+        return
+    late = f"still busy {OVERTIME_S:g}s after its planned end"
+    if run.silent_s > FROZEN_S:
+        message = f"{late}, and silent for {run.silent_s:.0f}s: frozen, or its storage does not answer"
+        run.session.problem(run.phase, "load-frozen", message, fatal=False)
+    else:
+        run.session.problem(run.phase, "overtime", late, fatal=False)
+
+
+async def _reason_to_end(ctx: RunContext, followers: set[asyncio.Task[Outcome]]) -> None:
+    """Wait until somebody asks to stop, or a host is lost whose loss shall end the run."""
+    asked = asyncio.create_task(ctx.stop_event.wait())
+    waiting: set[asyncio.Task[Outcome]] = set(followers)
+    try:
+        while not asked.done():
+            done, _ = await asyncio.wait({asked, *waiting}, return_when=asyncio.FIRST_COMPLETED)
+            ended = {task for task in waiting if task in done}
+            waiting -= ended
+            if any(_broke(task) for task in ended):
+                return  # nothing can be written down any more: what still runs, runs for nobody
+            lost = any(not task.cancelled() and not task.result().collected for task in ended)
+            if lost and ctx.plan.on_host_loss == "stop":
+                ctx.given_up = "a host was lost; the run stops, as asked (on_host_loss: stop)"
+                ctx.say("warning", ctx.given_up)
+                return
+            if not waiting:
+                await asked
+    finally:
+        asked.cancel()
+
+
+def _broke(follower: asyncio.Task[Outcome]) -> bool:
+    return not follower.cancelled() and follower.exception() is not None
+
+
+def stop_host(ctx: RunContext, name: str) -> str | None:
+    """End the load of one host and keep what it measured; the others go on. Returns why that cannot be."""
+    run = ctx.active.get(name)
+    if run is None or run.ended:
+        return f"host {name} has no load now{did_you_mean(name, (host.name for host in ctx.plan.hosts))}"
+    if run.phase == "layout":
+        return f"host {name} is writing its files, without which it cannot measure: stop the run, or wait"
+    run.session.say("warning", "stopped on request, alone")
+    ctx.tasks.add(task := asyncio.create_task(_stop_one(run, "stop")))
+    task.add_done_callback(ctx.tasks.discard)
+    run.stopped_alone = True
+    return None
+
+
+def end_early(ctx: RunContext) -> None:
+    """End the load of all hosts and keep what it measured; the run goes on."""
+    for run in ctx.active.values():
+        if not run.ended:
+            run.ended_by_us = True
+            ctx.tasks.add(task := asyncio.create_task(_stop_one(run, "stop")))
+            task.add_done_callback(ctx.tasks.discard)
+
+
+async def _stop_one(run: TaskRun, mode: StopMode) -> None:
+    """Have one host end its load; one that cannot be told is told again when it is back."""
+    warned = False
+    while not run.ended:
+        try:
+            async with asyncio.timeout(DELIVERY_S):
+                await run.stop(abort=mode == "abort")
+            return
+        except Exception as error:
+            late = isinstance(error, TimeoutError)
+            reason = f"no answer in {DELIVERY_S:g}s" if late else host_error(run.session.name, error).message
+            if not warned:
+                run.session.say("warning", f"{mode} could not be delivered: {reason}; its lease will end the load")
+            warned = True
+        await asyncio.sleep(RETRY_S)

@@ -1,0 +1,373 @@
+"""The MPI executor: check hosts, try a tiny launch, measure one program over all hosts, adopt it after a dead engine."""
+
+from __future__ import annotations
+
+import asyncio
+import posixpath
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from tui import workloads
+from tui.engine.executors.executor import AdoptedStep
+from tui.engine.executors.mpi_job import HeadRun, MpiJob
+from tui.engine.preflight.clean import why_kept
+from tui.engine.preflight.mpi_hosts import (
+    PACKAGE,
+    Cluster,
+    cluster_of,
+    doubts,
+    family_of,
+    judge,
+    key_of,
+    program_of,
+    with_advice,
+)
+from tui.engine.session.context import (
+    EXIT_PARTIAL,
+    JUDGE,
+    LOOK,
+    RunContext,
+    RunRefused,
+    faults_of,
+    on_hosts,
+    refuse_failed,
+)
+from tui.engine.session.host_session import HostSession
+from tui.engine.session.targets import identify_paths
+from tui.engine.session.task import Outcome, TaskRun
+from tui.model.event import FileCreated, FilesRemoved, MetadataPhase, StepEnded, TaskStarted
+from tui.model.plan import HostTask, Identities, MpiLaunch, Step
+from tui.remote import made, mpi
+from tui.remote.mpi import parse_facts
+from tui.remote.transport import HostError
+from tui.workloads.base import Reader
+from tui.workloads.mpi import ProxyReader, host_result
+
+if TYPE_CHECKING:
+    from tui.engine.session.history import History
+
+
+def own_directory(ctx: RunContext, launch: MpiLaunch) -> str:
+    """Return the run's own directory."""
+    return posixpath.join(launch.directory, f"benchtui-{ctx.run_id}")
+
+
+async def make_directory(head: HostSession, directory: str) -> None:
+    """Make a folder in the run's own directory, and say so before it is there. Raises RunRefused."""
+    head.journal.append(FileCreated(t=0.0, host=head.name, paths=[posixpath.dirname(directory)], bytes=0))
+    try:
+        await head.ask(lambda agent: made.make_directories(agent, [directory]))
+        await identify_paths(head, [posixpath.dirname(directory)], [directory])
+    except HostError as error:
+        head.problem("barrier", error.code, error.message)
+        raise RunRefused("failed", EXIT_PARTIAL, f"{directory} could not be made on {head.name}") from error
+
+
+async def tidy(ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaunch) -> None:
+    """Take away the run's own directory: when it is empty, or all of it when the run shall clean up behind itself."""
+    directory = own_directory(ctx, launch)
+    alive = [session for session in sessions if not session.failed] or sessions[:1]
+    head = alive[0]
+    known = sessions[0].known
+    try:
+        if (await head.ask(lambda agent: agent.files([directory])))[directory] is None:
+            said = made.ABSENT
+        else:
+            said = await head.ask(lambda agent: made.unmake_tree(agent, "empty", directory, known))
+        if said == made.STUCK and ctx.plan.cleanup:
+            said = await _remove_tree(alive, directory, known)
+    except HostError as error:
+        head.say("warning", f"files stay behind in {directory}: {error.message}")
+        return
+    if said == made.STUCK and not ctx.plan.cleanup:
+        head.say("warning", f"files of a run that was not finished stay behind in {directory}")
+    elif why := why_kept(directory, said):
+        head.say("warning", f"files stay behind in {directory}: {why}")
+    else:
+        head.journal.append(FilesRemoved(t=0.0, host=sessions[0].name, paths=[directory]))
+
+
+async def _remove_tree(sessions: Sequence[HostSession], directory: str, known: Identities) -> str:
+    """Remove the run's own directory whole, every host a share of it; return what became of it. Raises HostError.
+
+    A host that sees another directory of that name leaves its share to the first one.
+    """
+    count = len(sessions)
+    shares = (
+        made.unmake_tree(session.agent, "share", directory, known, (index, count))
+        for index, session in enumerate(sessions)
+    )
+    await asyncio.gather(*shares)
+    return await made.unmake_tree(sessions[0].agent, "remove", directory, known)
+
+
+TRIAL = "benchtui-trial"  # its folder in the run's own directory
+
+
+def sessions_of(ctx: RunContext, step: Step) -> list[HostSession]:
+    """Return the hosts of a step in the order of the plan: it is the order of the ranks."""
+    by_name = {session.name: session for session in ctx.sessions}
+    return [by_name[name] for name in step.hosts]
+
+
+async def look_at_hosts(ctx: RunContext, step: Step) -> Cluster:
+    """Return the hosts of a program as they are; what is wrong with them becomes their problem."""
+    launch, sessions = program_of(step).launch, sessions_of(ctx, step)
+
+    async def probe(session: HostSession) -> mpi.MpiFacts:
+        return await session.ask(lambda agent: mpi.probe(agent, launch.directory, launch.program))
+
+    facts = await on_hosts(ctx, LOOK, sessions, probe, _not_probed)
+    refuse_failed(JUDGE, [session for session in sessions if session.name not in facts])
+    cluster = cluster_of(step, facts)
+    problems = judge(cluster)
+    for session in sessions:
+        for code, message in problems.get(session.name, []):
+            session.problem("preflight", code, with_advice(ctx.plan, step.tool, (code, message)))
+    return cluster
+
+
+def _not_probed(session: HostSession, error: HostError) -> None:
+    if not session.failed:  # what is wrong with a host that dropped out is told already
+        session.problem("preflight", error.code, error.message)
+
+
+async def try_out(ctx: RunContext, step: Step, cluster: Cluster) -> None:
+    """See that all hosts share the directory, launch a trial, and say what will run. Raises RunRefused."""
+    sessions = sessions_of(ctx, step)
+    await ctx.unless_stopped(_same_file_system(ctx, sessions, cluster.launch))
+    for session in sessions:
+        for text in doubts(cluster).get(session.name, []):
+            session.say("warning", text)
+    await ctx.unless_stopped(trial(ctx, step, cluster))
+    launcher = cluster.launcher
+    ctx.say("info", f"launched by {PACKAGE[cluster.family]} {launcher.version if launcher else ''}".rstrip())
+    for severity, text in cluster.program.intent(len(cluster.hosts), cluster.tried):
+        ctx.say(severity, text)
+
+
+async def _same_file_system(ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaunch) -> None:
+    """The head makes a file; every host must see it, and be able to make files beside it."""
+    name, directory, head = f".benchtui-seen-{ctx.run_id}", launch.directory, sessions[0]
+
+    async def mark(session: HostSession) -> None:
+        await session.ask(lambda agent: mpi.mark_directory(agent, directory, name))
+
+    async def see(session: HostSession) -> None:
+        seen, cannot_write = await session.ask(lambda agent: mpi.sees(agent, directory, name))
+        if not seen:
+            session.problem("preflight", "not-shared", f"{directory} is not the same file system as on {head.name}")
+        elif cannot_write:
+            session.problem("preflight", "dir-not-writable", f"files cannot be made in {directory}: {cannot_write}")
+
+    await on_hosts(ctx, JUDGE, [head], mark, _not_writable)
+    try:
+        await on_hosts(ctx, JUDGE, sessions, see)
+    finally:
+        with suppress(HostError):
+            await head.ask(lambda agent: mpi.unmark_directory(agent, directory, name))
+
+
+def _not_writable(head: HostSession, error: HostError) -> None:
+    head.problem("preflight", "dir-not-writable", error.message)
+
+
+async def trial(ctx: RunContext, step: Step, cluster: Cluster) -> None:
+    """Launch one rank a host, with little to do: whether hosts reach each other, and which version of what it is.
+
+    Raises RunRefused.
+    """
+    directory = posixpath.join(own_directory(ctx, cluster.launch), TRIAL)
+    head = sessions_of(ctx, step)[0]
+    job = MpiJob(ctx, step, cluster, cluster.program.trial(), directory, "preflight", "trial", "checking")
+    await make_directory(head, directory)
+    try:
+        await _finish_trial(job, head)
+    finally:
+        with suppress(HostError):  # options may leave a file a rank; what cannot be removed now is named by tidy
+            await head.ask(lambda agent: made.unmake_tree(agent, "remove", directory, head.known))
+        await tidy(ctx, sessions_of(ctx, step), cluster.launch)
+    cluster.tried = job.reader.tried()
+
+
+async def _finish_trial(job: MpiJob, head: HostSession) -> None:
+    """Run a trial to its end. Raises RunRefused when it is not clean."""
+    begun = False
+    try:
+        begun = await job.start()
+        outcome = await job.run() if begun else Outcome(None, "unknown", collected=False)
+    finally:
+        if not begun:
+            await job.give_up()
+    job.keep()
+    job.ctx.check_stop()
+    problems = [(job.cause.host, job.cause.code, job.cause.message)] if job.cause.code else []
+    problems += [(None, code, message) for code, message in job.reader.problems(outcome.exit_code)] if begun else []
+    for host, code, message in problems:
+        session = job.sessions.get(host or head.name, head)
+        session.problem("preflight", code, f"trial launch: {message}")
+    refuse_failed(JUDGE, job.sessions.values())
+
+
+async def measure_program(ctx: RunContext, step: Step) -> None:
+    """Run one program over all hosts of a step and take its result. Leaves no rank behind, and names files."""
+    cluster = ctx.ahead.get(key_of(step))
+    if cluster is None:
+        cluster = await look_at_hosts(ctx, step)
+        refuse_failed(JUDGE, sessions_of(ctx, step))
+    cluster.program = program_of(step)
+    again = f".{step.attempt}" if step.attempt > 1 else ""  # what a try before left must not be met
+    directory = posixpath.join(own_directory(ctx, cluster.launch), f"{step.index}{again}")
+    job = MpiJob(ctx, step, cluster, cluster.program, directory)
+    await make_directory(job.sessions[cluster.head], directory)
+    try:
+        with ctx.phase("barrier", step.index):
+            await ctx.journal.settled()
+            await arm(job)
+        with ctx.phase("measure", step.index):
+            iterations = cluster.launch.iterations
+            ctx.journal.append(MetadataPhase(t=0.0, step=step.index, phase="", iteration=0, iterations=iterations))
+            outcome = await job.run()
+        with ctx.phase("collect", step.index):
+            take_result(job, outcome)
+    finally:
+        await tidy(ctx, sessions_of(ctx, step), cluster.launch)
+
+
+async def arm(job: MpiJob) -> None:
+    """Have mpiexec and all proxies ready. Raises RunRefused, RunStopped."""
+    begun = False
+    try:
+        begun = await job.start()
+        job.ctx.check_stop()
+    finally:
+        if not begun or job.ctx.stop_mode is not None:
+            await job.give_up()
+    if not begun:
+        session = job.sessions[job.cause.host or job.cluster.head]
+        session.problem("barrier", job.cause.code, job.cause.message)
+        job.keep()
+        raise RunRefused("failed", EXIT_PARTIAL, f"not ready to start: {session.name}")
+    for session in job.sessions.values():
+        session.enter("armed")
+
+
+def take_result(job: MpiJob, outcome: Outcome) -> None:
+    """Journal what was measured, and what is wrong with it, by host."""
+    ctx, cluster, reader = job.ctx, job.cluster, job.reader
+    head = job.sessions[cluster.head]
+    result = reader.figures(outcome.exit_code)
+    ended = outcome.reason == "exit" and outcome.collected and not job.cause.code
+    clean = ended and reader.succeeded(outcome.exit_code)
+    if result is not None:
+        result.final = clean
+        for code, message in job.program.complete(result, len(cluster.hosts), cluster.tried):
+            head.problem("measure", code, message, fatal=False)
+        ctx.journal.append(result)
+    for host, session in job.sessions.items():
+        if result is not None:
+            took_part = host_result(host, job.step, reader.tried().version, final=clean)
+            ctx.results[job.step.index, host] = session.journal.append(took_part)
+    if ctx.stop_mode is None:
+        for host, code, message in causes(job, outcome):
+            job.sessions[host].problem("measure", code, message, fatal=False)
+    job.keep()
+    for session in job.sessions.values():
+        if not session.failed:
+            session.enter("done", "" if clean else "ended early")
+
+
+def causes(job: MpiJob, outcome: Outcome) -> list[tuple[str, str, str]]:
+    """Return (host, code, message) of all that went wrong, the first cause first."""
+    head = job.cluster.head
+    first = [job.cause] if job.cause.code else job.killed_proxies()
+    found = [(cause.host or head, cause.code, cause.message) for cause in first]
+    ended_here = bool(job.cause.code)  # what mpiexec says after that is our own doing
+    if not outcome.collected:
+        found.append((head, "host-lost", f"no connection to the end; the end of mpiexec is unknown ({outcome.reason})"))
+    elif outcome.reason != "exit" and not ended_here:
+        found.append((head, f"agent-{outcome.reason}", f"the agent ended mpiexec: {outcome.reason}"))
+    elif not ended_here:
+        found += [(head, code, message) for code, message in job.reader.problems(outcome.exit_code)]
+    if found and not ended_here:
+        found += [(host, code, text) for host, run in job.proxies.items() for code, text in run.reader.problems(0)]
+    return found
+
+
+async def adopt_program(ctx: RunContext, step: Step, tasks: dict[str, TaskStarted]) -> tuple[bool, Outcome]:
+    """Follow a program to its end and take its result; returns whether all of it still ran, and how mpiexec ended."""
+    program = program_of(step)
+    sessions = {session.name: session for session in sessions_of(ctx, step)}
+    facts = {name: parse_facts({}) for name in sessions}  # nothing is known of them any more
+    cluster = Cluster(step.tool, program, facts, family_of(program.launch, facts[step.hosts[0]]))
+    job = MpiJob(ctx, step, cluster, program, "")
+    with ctx.phase("measure", step.index):
+        alive = await _reopen_all(job, sessions, tasks)
+        outcome = await job.run()
+    with ctx.phase("collect", step.index):
+        cluster.tried = job.reader.tried()
+        take_result(job, outcome)
+    await tidy(ctx, sessions_of(ctx, step), program.launch)
+    return alive, outcome
+
+
+async def _reopen_all(job: MpiJob, sessions: dict[str, HostSession], tasks: dict[str, TaskStarted]) -> bool:
+    """Open the streams of all parts again; False when a part does not run any more."""
+    head_name = job.cluster.head
+    head = HeadRun(*_arguments(job, sessions[head_name], tasks.get(head_name), job.reader), resume=True)
+    parts: dict[str, TaskRun] = {}
+    for name, session in sessions.items():
+        role = "proxy" if name == head_name else ""
+        reader = ProxyReader(name, job.step)
+        parts[name] = TaskRun(*_arguments(job, session, tasks.get(name), reader), resume=True, role=role)
+    found = await asyncio.gather(_reopen(head), *(_reopen(run) for run in parts.values()))
+    job.adopt(head, {name: run for name, run in parts.items() if run.streaming})
+    return all(found)
+
+
+def _arguments(job: MpiJob, session: HostSession, task: TaskStarted | None, reader: Reader) -> tuple:  # type: ignore[type-arg]  # those of TaskRun
+    ctx, argv = job.ctx, task.argv if task is not None else []
+    known = HostTask(host=session.name, randseed=0, job_file="", argv=argv)
+    return session, job.step, "measure", known, reader, ctx.run_dir, ctx.plan.lease_s
+
+
+async def _reopen(run: TaskRun) -> bool:
+    """Return whether a part still runs. One that never was, such as the head's own proxy of Open MPI, is left out."""
+    with faults_of(run.session, run.phase, lambda *_: None):
+        await run.reopen(0)
+        return run.alive
+    return run.role == "proxy"
+
+
+def launches(ctx: RunContext) -> dict[str, Step]:
+    """Return the first step of each launch of the plan that differs from the others."""
+    steps = [step for step in ctx.plan.steps if workloads.of(step).course == "mpi"]
+    return {key_of(step): step for step in reversed(steps)}
+
+
+async def look(ctx: RunContext) -> None:
+    """Look at the hosts of every program of the plan; what is wrong becomes their problem."""
+    for key, step in launches(ctx).items():
+        ctx.ahead[key] = await look_at_hosts(ctx, step)
+
+
+async def try_ahead(ctx: RunContext) -> None:
+    """Launch a tiny one of every program of the plan. Raises RunRefused (exit 3)."""
+    for key, step in launches(ctx).items():
+        await try_out(ctx, step, ctx.ahead[key])
+
+
+async def measure(ctx: RunContext, step: Step) -> None:
+    """Run one program over all hosts of a step and take its result."""
+    await measure_program(ctx, step)
+
+
+async def adopt(ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]) -> AdoptedStep:  # noqa: ARG001
+    """Follow a program whose engine died to its end."""
+    problems = ctx.journal.problems
+    alive, outcome = await adopt_program(ctx, step, tasks)
+    whole, cut = outcome.reason == "exit" and outcome.exit_code == 0, ctx.stop_mode is not None
+    ok = whole and problems == ctx.journal.problems and not cut
+    ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok, cut=cut or not whole))
+    return AdoptedStep(alive, whole)

@@ -1,0 +1,375 @@
+"""One MPI program over many hosts: start it without trust between hosts, watch it, end it everywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tui.engine.executors.load import ABORT_PATIENCE_S, STOP_PATIENCE_S, end_runs
+from tui.engine.preflight.clean import why_kept
+from tui.engine.preflight.mpi_hosts import HOST_FILE, LAUNCH_FILE, LAUNCH_SCRIPT, Cluster, host_file, mpiexec, proxy_of
+from tui.engine.session.context import CLEAN_UP, LOOK, RunContext, StopMode, on_hosts
+from tui.engine.session.host_session import HostSession
+from tui.engine.session.targets import identify_paths
+from tui.engine.session.task import Outcome, TaskRun
+from tui.engine.session.telemetry import is_telemetry
+from tui.model.event import Artefact, FileCreated, FilesRemoved, HostStateName, PhaseName
+from tui.model.plan import HostTask, Step
+from tui.remote import made, mpi
+from tui.remote.agent import host_mark
+from tui.remote.transport import HostError
+from tui.workloads.mpi import SIGNALS, MpiProgram, ProgramReader, ProxyReader, how
+
+
+def directory_of(run_id: str) -> str:
+    """Return the directory of a run, the same on all hosts; each host has one of its own in it."""
+    return f"/dev/shm/benchtui-{run_id}"
+
+
+async def make_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> str:
+    """Make the directory on all hosts and return it; empty when one of them has no place for it. Raises RunRefused."""
+    path = directory_of(ctx.run_id)
+    for session in sessions:
+        session.journal.append(FileCreated(t=0.0, host=session.name, paths=[path], bytes=0))
+    there = await on_hosts(ctx, LOOK, sessions, _make, _without)
+    return path if all(there.get(session.name) == path for session in sessions) else ""
+
+
+async def _make(session: HostSession) -> str:
+    path = await session.ask(mpi.make_scratch)
+    if path:
+        await identify_paths(session, [path])
+    return path
+
+
+def _without(session: HostSession, error: HostError) -> None:
+    session.say("warning", f"no directory for shared memory: {error.message}")
+
+
+async def remove_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> None:
+    """Remove it everywhere, now that no process is left."""
+    path = directory_of(ctx.run_id)
+
+    async def remove(session: HostSession) -> None:
+        said = await made.unmake_tree(session.agent, "remove", path, session.known)
+        if why := why_kept(path, said):
+            raise HostError("stays", session.name, why)
+        session.journal.append(FilesRemoved(t=0.0, host=session.name, paths=[path]))
+
+    await on_hosts(ctx, CLEAN_UP, sessions, remove, lambda session, error: _stays(session, path, error))
+
+
+def _stays(session: HostSession, path: str, error: HostError) -> None:
+    session.say("warning", f"{path} stays behind: {error.message}")
+
+
+START_S = 30.0  # for mpiexec to ask for proxies, and for ranks to say that they run
+ASKED_S = 1.0  # after a proxy was asked for, for the next one
+LAST_WORDS_S = 4.0  # for mpiexec to say itself why a proxy ended
+TICK_S = 0.5
+TOO_LATE = f"the ranks did not begin within {START_S:g}s: hosts do not reach each other, or MPI hangs"
+LOOK_S = 15.0
+ENDING_S = 5.0  # for proxies to end by themselves when mpiexec has
+
+
+class HeadRun(TaskRun):
+    """mpiexec on the head. It is followed from its start: its output asks for the proxies."""
+
+    hosts_text = ""
+    following: asyncio.Task[Outcome] | None = None
+
+    def files(self) -> dict[str, str]:
+        """The hosts and their ranks, and the script that stands in for a remote shell."""
+        return {HOST_FILE: self.hosts_text, LAUNCH_FILE: LAUNCH_SCRIPT}
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a program ended: `host` None is all of it. An empty code is its own end, or somebody's request."""
+
+    code: str = ""
+    message: str = ""
+    host: str | None = None
+
+
+async def _end_ranks(session: HostSession) -> None:
+    swept = await session.agent.sweep(kill=True)
+    if left := [each for each in swept if not is_telemetry(each.task)]:
+        session.say("warning", f"{len(left)} processes of the run were left, and were ended")
+
+
+async def _lost(run: TaskRun) -> Outcome:
+    return run.lost()
+
+
+def outcome_of(task: asyncio.Task[Outcome]) -> Outcome:
+    """Return how a command ended, as far as that is known."""
+    if task.cancelled() or task.exception() is not None:
+        return Outcome(None, "unconfirmed", collected=False)
+    return task.result()
+
+
+@dataclass
+class MpiJob:
+    """A program on a cluster, working in `directory`. `name` is its part in the step: "" is the measurement."""
+
+    ctx: RunContext
+    step: Step
+    cluster: Cluster
+    program: MpiProgram
+    directory: str
+    phase: PhaseName = "measure"
+    name: str = ""
+    state: HostStateName = "running"
+    reader: ProgramReader = field(init=False)
+    proxies: dict[str, TaskRun] = field(default_factory=dict)
+    cause: Cause = field(default_factory=Cause)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)  # how the proxies ended
+    _head: HeadRun | None = None
+    _released_s: float = 0.0
+    _heard_s: float = 0.0
+    _ended_s: dict[str, float] = field(default_factory=dict)  # proxies that ended before mpiexec, and since when
+    _counts: dict[str, list[int]] = field(default_factory=dict)  # ranks of each host at every look
+
+    def __post_init__(self) -> None:
+        self.reader = self.program.reader(len(self.cluster.hosts), self.cluster.nodes)
+
+    @property
+    def head(self) -> HeadRun:
+        """The run of mpiexec."""
+        if self._head is None:
+            raise RuntimeError("not started")
+        return self._head
+
+    @property
+    def runs(self) -> list[TaskRun]:
+        """All commands of the program, mpiexec first."""
+        return [self.head, *self.proxies.values()] if self._head is not None else []
+
+    @property
+    def sessions(self) -> dict[str, HostSession]:
+        """The hosts of the program."""
+        return {each.name: each for each in self.ctx.sessions if each.name in self.cluster.facts}
+
+    # -- beginning
+
+    async def start(self) -> bool:
+        """Start mpiexec, and the proxies that it asks for, held back; False: `cause` says why it cannot be."""
+        try:
+            if self.cluster.family != "mpich":  # it leaves nothing in shared memory
+                self.cluster.scratch = await make_scratch(self.ctx, list(self.sessions.values()))
+            await self._start_head()
+            if self.cluster.by_proxy and not await self._start_proxies(await self._asked()):
+                return False
+        except HostError as error:
+            self.cause = Cause(error.code, error.message, error.host)
+        except ValueError as error:
+            self.cause = Cause("mpi-launch", str(error), self.cluster.head)
+        return not self.cause.code
+
+    async def _start_head(self) -> None:
+        cluster, ctx = self.cluster, self.ctx
+        marks = {host: host_mark(host) for host in cluster.hosts}
+        ranks = self.program.launch.ranks_per_host
+        words = self.program.words(self.directory, len(cluster.hosts), cluster.tried)
+        argv = mpiexec(cluster, ctx.run_id, marks, ranks, [cluster.path, *words])
+        text = host_file(cluster, ranks)
+        task = HostTask(host=cluster.head, randseed=0, job_file=text, argv=argv)
+        session = self.sessions[cluster.head]
+        self.reader.notify = self._hear
+        head = HeadRun(session, self.step, self.phase, task, self.reader, ctx.run_dir, ctx.plan.lease_s, role=self.name)
+        head.hosts_text = text
+        await head.start(armed=False)
+        self._head = head
+        head.following = asyncio.create_task(head.follow(self.state))
+
+    def _hear(self) -> None:
+        self._heard_s = time.monotonic()
+
+    async def _asked(self) -> list[str]:
+        """Wait until mpiexec has asked for all proxies; the head's own it may start itself."""
+        begun = time.monotonic()
+        while not self.head.ended and not self.reader.started and not self.reader.launches_end:
+            count, now = len(self.reader.launches), time.monotonic()
+            all_but_head = count >= len(self.cluster.hosts) - 1 and now - max(self._heard_s, begun) > ASKED_S
+            if count >= len(self.cluster.hosts) or (self.cluster.family == "openmpi" and all_but_head):
+                break
+            if now - begun > START_S:
+                self.cause = Cause("mpi-start", f"mpiexec asked for {count} proxies in {START_S:g}s", self.cluster.head)
+                break
+            await asyncio.sleep(0.02)  # its output arrives in another task
+        return self.reader.launches
+
+    async def _start_proxies(self, lines: Sequence[str]) -> bool:
+        if self.cause.code:
+            return False
+        for line in lines:
+            host, argv = proxy_of(self.cluster, line)
+            self.proxies[host] = self._proxy(host, argv)
+        starting = (run.start(armed=True) for run in self.proxies.values())
+        answers = await asyncio.gather(*starting, return_exceptions=True)
+        for run, answer in zip(self.proxies.values(), answers, strict=True):
+            if isinstance(answer, HostError):
+                self.cause = Cause(answer.code, f"its MPI proxy was not started: {answer.message}", run.session.name)
+            elif isinstance(answer, BaseException):
+                raise answer
+        return not self.cause.code
+
+    def _proxy(self, host: str, argv: list[str]) -> TaskRun:
+        ctx, session = self.ctx, self.sessions[host]
+        role = f"{self.name}-proxy" if self.name else "proxy" if host == self.cluster.head else ""
+        task = HostTask(host=host, randseed=0, job_file="", argv=argv)
+        reader = ProxyReader(host, self.step)
+        return TaskRun(session, self.step, self.phase, task, reader, ctx.run_dir, ctx.plan.lease_s, role=role)
+
+    # -- the course
+
+    async def run(self) -> Outcome:
+        """Release the proxies, follow everything to its end, and return how mpiexec ended; `cause` says why."""
+        self._released_s = time.monotonic()
+        await asyncio.gather(*(run.go() for run in self.proxies.values()), return_exceptions=True)
+        for session in self.sessions.values():
+            session.enter(self.state)
+        followers: dict[TaskRun, asyncio.Task[Outcome]] = {
+            run: asyncio.create_task(run.follow(self.state)) for run in self.proxies.values()
+        }
+        if self.head.following is not None:
+            followers[self.head] = self.head.following
+        looking = asyncio.create_task(self._look())
+        try:
+            self.cause = await self._reason_to_end(followers)
+            await self._end(followers)
+        finally:
+            looking.cancel()
+            await asyncio.gather(looking, return_exceptions=True)
+        self.outcomes = {host: outcome_of(followers[run]) for host, run in self.proxies.items()}
+        return outcome_of(followers[self.head])
+
+    def adopt(self, head: HeadRun, proxies: dict[str, TaskRun]) -> None:
+        """Go on with parts that another engine started, and whose streams are open again."""
+        self._head, self.proxies = head, proxies
+        head.following = asyncio.create_task(head.follow(self.state) if head.streaming else _lost(head))
+
+    async def give_up(self) -> None:
+        """End what was started of a program that cannot begin."""
+        followers = {run: asyncio.create_task(run.follow(self.state)) for run in self.proxies.values() if run.streaming}
+        tasks = set(followers.values())
+        if self._head is not None and self._head.following is not None:
+            tasks.add(self._head.following)
+        if tasks:
+            await end_runs([run for run in self.runs if run is self._head or run.streaming], "abort", tasks, 9.0)
+        await self._sweep()
+
+    async def _reason_to_end(self, followers: dict[TaskRun, asyncio.Task[Outcome]]) -> Cause:
+        stopping = asyncio.create_task(self.ctx.stop_event.wait())
+        try:
+            while True:
+                if self.ctx.stop_event.is_set() or followers[self.head].done():
+                    return Cause()
+                if cause := self._part_gone(followers) or self._not_right():
+                    return cause
+                pending = {task for task in followers.values() if not task.done()}
+                await asyncio.wait({stopping, *pending}, timeout=TICK_S, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+
+    def _part_gone(self, followers: dict[TaskRun, asyncio.Task[Outcome]]) -> Cause | None:
+        """Return that a proxy ended before mpiexec; mpiexec gets a little time to say why itself."""
+        now = time.monotonic()
+        for host, run in self.proxies.items():
+            if not followers[run].done():
+                continue
+            outcome = followers[run].result()
+            if not outcome.collected:
+                return Cause("host-lost", "the connection to it was lost; the whole program is ended", host)
+            if now - self._ended_s.setdefault(host, now) > LAST_WORDS_S:
+                by_itself = outcome.reason == "exit"
+                ended = how(outcome.exit_code) if by_itself else f"was ended by the agent: {outcome.reason}"
+                return Cause("mpi-proxy-died", f"its MPI proxy {ended} while the others went on", host)
+        return None
+
+    def _not_right(self) -> Cause | None:
+        if wrong := self.reader.wrong_launch:
+            return Cause("mpi-launch", wrong, self.cluster.head)
+        if not self.reader.started and (cut_off := self._unreachable()):
+            return cut_off
+        late = time.monotonic() - self._released_s > START_S
+        if late and not self.reader.started:
+            return Cause("mpi-start", TOO_LATE, self.cluster.head)
+        for host, counts in self._counts.items():
+            if counts[-2:] == [0, 0] and any(counts):
+                return Cause("mpi-ranks-gone", "no rank is left on it, and mpiexec has not noticed", host)
+        return None
+
+    def _unreachable(self) -> Cause | None:
+        """Return that a host said it cannot reach another: MPI would wait for it for ever."""
+        if said := self.reader.unreachable:
+            return Cause("mpi-unreachable", said, self.cluster.head)
+        for host, run in self.proxies.items():
+            if isinstance(run.reader, ProxyReader) and run.reader.unreachable:
+                return Cause("mpi-unreachable", run.reader.unreachable, host)
+        return None
+
+    async def _look(self) -> None:
+        """Count the ranks of every host now and then, and name those that hang in the kernel."""
+        named: set[str] = set()
+        while True:
+            await asyncio.sleep(LOOK_S)
+            for host, session in self.sessions.items():
+                try:
+                    count, stuck = await mpi.ranks(session.agent)
+                except HostError:
+                    continue
+                self._counts.setdefault(host, []).append(count)
+                if stuck and host not in named:
+                    named.add(host)
+                    pids = ", ".join(map(str, stuck[:4]))
+                    session.say("warning", f"{len(stuck)} ranks wait in the kernel, most likely for storage: {pids}")
+
+    # -- the end
+
+    async def _end(self, followers: dict[TaskRun, asyncio.Task[Outcome]]) -> None:
+        """End what is left of the program: politely when asked to stop, else at once."""
+        if self.ctx.stop_event.is_set() and self.ctx.stop_mode != "abort":
+            await self._stop([self.head], followers, "stop", STOP_PATIENCE_S)
+        elif not self.cause.code and not self.ctx.stop_event.is_set():
+            await asyncio.wait(followers.values(), timeout=ENDING_S)
+        await self._stop(self.runs, followers, "abort", ABORT_PATIENCE_S)
+        for task in followers.values():
+            task.cancel()
+        await asyncio.gather(*followers.values(), return_exceptions=True)
+        await self.ctx.telemetry.end()  # the sweep ends it too
+        await self._sweep()
+
+    async def _stop(
+        self, runs: list[TaskRun], followers: dict[TaskRun, asyncio.Task[Outcome]], mode: StopMode, patience_s: float
+    ) -> None:
+        busy = [run for run in runs if not run.ended and not followers[run].done()]
+        if busy:
+            overtaken = self.ctx.abort_event if mode == "stop" else None
+            await end_runs(busy, mode, {followers[run] for run in busy}, patience_s, overtaken)
+
+    async def _sweep(self) -> None:
+        """Make sure that no process of the program is left on any host that can be reached."""
+        alive = [session for session in self.sessions.values() if not session.failed]
+        await on_hosts(self.ctx, CLEAN_UP, alive, _end_ranks, self._not_ended)
+        if self.cluster.family != "mpich":
+            await remove_scratch(self.ctx, alive)
+
+    def _not_ended(self, session: HostSession, error: HostError) -> None:
+        message = f"the end of its ranks is not confirmed: {error.message}"
+        session.problem(self.phase, error.code, message, fatal=False)
+
+    def killed_proxies(self) -> list[Cause]:
+        """Return the proxies that somebody killed: mpiexec does not say which one it was."""
+        return [
+            Cause("mpi-proxy-died", f"its MPI proxy {how(outcome.exit_code)} while it ran", host)
+            for host, outcome in self.outcomes.items()
+            if outcome.exit_code is not None and outcome.exit_code > SIGNALS and outcome.reason == "exit"
+        ]
+
+    def keep(self) -> list[Artefact]:
+        """Close the raw files of all parts."""
+        return [artefact for run in self.runs for artefact in run.keep()]

@@ -1,0 +1,285 @@
+"""The per-host executor: one command on each host, released together, collected, reopened after a dead engine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from tui import workloads
+from tui.engine.executors.executor import AdoptedStep
+from tui.engine.executors.load import DELIVERY_S, run_load
+from tui.engine.session.context import (
+    ARM,
+    DISARM,
+    FREE_SPOOL,
+    GO,
+    REACH,
+    Duty,
+    RunContext,
+    RunRefused,
+    RunStopped,
+    faults_of,
+    on_hosts,
+)
+from tui.engine.session.history import History
+from tui.engine.session.host_session import HostSession
+from tui.engine.session.targets import check_unchanged, identify_files, rewritten, still_free
+from tui.engine.session.task import Outcome, TaskRun
+from tui.journal.step import DATA_GONE, LEFT_BEHIND
+from tui.model.event import FileCreated, HostStateName, PhaseName, StepEnded, TaskStarted
+from tui.model.plan import Step, is_device
+from tui.remote.agent import AgentError
+from tui.remote.fan_out import OUR_FAULT
+from tui.remote.stream import FLOODED
+from tui.remote.transport import HostError
+
+ASKED_TO_END = ("stop", "abort")
+T = TypeVar("T")
+FREE_S = 5.0
+ENDS = {
+    "lease": ("lease-expired", "nobody renewed the lease: the agent ended the load"),
+    "supervisor-died": ("supervisor-died", "the agent's supervisor was killed; the rest of the load was ended"),
+    "host-rebooted": ("host-rebooted", "the host was rebooted while it measured"),
+    "spool-full": ("spool-full", "no space left in the agent's directory under /tmp on the host: output is lost"),
+    "runner-died": ("runner-died", "the shell that ran the load was killed"),
+    "unknown": ("end-unknown", "its output is here, but how its command ended could not be asked any more"),
+}
+
+
+async def measure(ctx: RunContext, step: Step) -> None:
+    """Arm all hosts, say GO to all, follow them to the end, take their results."""
+    with ctx.phase("barrier", step.index):
+        runs = await arm_all(ctx, step)
+        await ctx.journal.settled()
+    with ctx.phase("measure", step.index, expected_s=step.expected_s):
+        await say_go(ctx, runs)
+        outcomes = await run_load(ctx, runs, "running", step.expected_s)
+    with ctx.phase("collect", step.index):
+        for run in runs:
+            take_result(ctx, run, outcomes[run.session.name])
+        await identify_written(ctx, step, runs)
+        await ctx.journal.settled()
+        if step is not ctx.plan.steps[-1] and not ctx.journal.failed:
+            kept = [run for run in runs if outcomes[run.session.name].collected and has_result(ctx, run)]
+            await on_runs(ctx, FREE_SPOOL, kept, _free_spool, lambda *_: None)  # what is left goes with the run
+
+
+async def identify_written(ctx: RunContext, step: Step, runs: Sequence[TaskRun]) -> None:
+    """Take down what the files are that the loads of a step have made."""
+    sessions = [run.session for run in runs]
+    await asyncio.gather(*(identify_files(ctx, step, each, rewritten(ctx, step, each)) for each in sessions))
+
+
+async def on_runs(
+    ctx: RunContext,
+    duty: Duty,
+    runs: Sequence[TaskRun],
+    work: Callable[[TaskRun], Awaitable[T]],
+    failed: Callable[[HostSession, HostError], object] | None = None,
+) -> dict[str, T]:
+    """Have the commands of hosts do something, as `on_hosts` does."""
+    by_name = {run.session.name: run for run in runs}
+    sessions = [run.session for run in runs]
+    return await on_hosts(ctx, duty, sessions, lambda session: work(by_name[session.name]), failed)
+
+
+def has_result(ctx: RunContext, run: TaskRun) -> bool:
+    """Return whether a host that takes part has brought its result."""
+    return not run.session.failed and (run.step.index, run.session.name) in ctx.results
+
+
+async def _free_spool(run: TaskRun) -> None:
+    """Remove what a host spooled for a step whose result is kept: a suite of many steps would fill its /tmp."""
+    async with asyncio.timeout(FREE_S):
+        await run.session.agent.free_spool(run.task_id)
+
+
+def task_run(
+    ctx: RunContext, step: Step, session: HostSession, phase: PhaseName = "measure", *, resume: bool = False
+) -> TaskRun:
+    """Return the command of a step on a host, not yet started, or one of a dead engine, not yet reopened."""
+    task = ctx.task_of(step, session)
+    reader = workloads.of(step).reader(session.name, step, phase, ctx.plan.latency_kind_of(step))
+    run = TaskRun(session, step, phase, task, reader, ctx.run_dir, ctx.plan.lease_s, resume=resume)
+    run.hear = ctx.hear
+    return run
+
+
+async def arm_all(ctx: RunContext, step: Step) -> list[TaskRun]:
+    """Have the command of every host started and waiting for GO. Refuses when a host cannot."""
+    runs = [task_run(ctx, step, session) for session in ctx.taking_part(step)]
+    try:
+        await on_runs(ctx, ARM, runs, _arm)
+        await still_free(ctx, step)
+        await check_unchanged(ctx, step)
+        await on_runs(ctx, ARM, runs, TaskRun.stand_by)  # the first were armed a while ago
+        ctx.check_stop()
+    except (RunRefused, RunStopped):
+        armed = [run for run in runs if run.streaming and not run.session.failed]
+        await on_runs(ctx, DISARM, armed, _disarm, _still_armed)
+        for run in runs:
+            run.keep()
+        raise
+    for run in runs:
+        announce_new_files(ctx, run, step)
+    return runs
+
+
+def announce_new_files(ctx: RunContext, run: TaskRun, step: Step) -> None:
+    """Record the files that this measurement is going to create."""
+    session = run.session
+    task = next(task for task in step.tasks if task.host == session.name)
+    new = [spec for spec in task.files if spec.path in session.missing | session.short]
+    grown = [spec for spec in task.files if spec.path in session.ours or spec.path in session.created]
+    grown += [spec for spec in task.files if spec.path in session.made_elsewhere]
+    made = [*new, *grown, *task.written]  # fio lays out those of ours that are short, even to read them
+    ctx.made_files.add(session.name, (spec for spec in made if not is_device(spec.path)))
+    if new:
+        session.remember_created([spec.path for spec in new])
+        session.journal.append(
+            FileCreated(
+                t=0.0, host=session.name, paths=[spec.path for spec in new], bytes=sum(spec.size_bytes for spec in new)
+            )
+        )
+
+
+async def _arm(run: TaskRun) -> None:
+    await run.start(armed=True)
+    run.session.enter("armed")
+
+
+async def _disarm(run: TaskRun) -> None:
+    async with asyncio.timeout(DELIVERY_S):
+        await run.stop(abort=True)
+
+
+def _still_armed(session: HostSession, error: HostError) -> None:
+    session.say("warning", f"could not be disarmed: {error.message}; its lease will end it")
+
+
+async def say_go(ctx: RunContext, runs: list[TaskRun]) -> None:
+    """Release every host at once. A host that cannot be reached now is followed like any other lost one."""
+    heard = await on_runs(ctx, GO, runs, TaskRun.go, _not_heard)
+    for run in runs:
+        if run.session.name in heard:
+            run.session.enter("running")
+
+
+def _not_heard(session: HostSession, error: HostError) -> None:
+    session.say("warning", f"GO not delivered ({error.message}); it is said again once reconnected")
+
+
+def take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:
+    """Journal what a host measured and what is wrong with it."""
+    with faults_of(run.session, "collect"):
+        _take_result(ctx, run, outcome)
+    with faults_of(run.session, "collect"):
+        run.keep()
+
+
+def _take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:
+    session = run.session
+    if outcome.collected:
+        session.holds.discard(run.step.index)
+    elif outcome.reason in LEFT_BEHIND and run.phase == "measure":
+        session.holds.add(run.step.index)
+    result = run.reader.result(outcome.exit_code)
+    if result is not None:
+        ctx.results[result.step, result.host] = result
+        result.final = result.final and outcome.collected and outcome.reason == "exit"
+        session.journal.append(result)
+    for code, message in problems_of(run, outcome):
+        session.problem("measure", code, message, fatal=False)
+    if not session.failed:
+        session.enter("done", "" if outcome.reason == "exit" else outcome.reason)
+
+
+def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
+    """Return what makes this host's result less than complete, as (code, message)."""
+    if outcome.reason in (OUR_FAULT, FLOODED):
+        return []  # it is told already
+    if not outcome.collected:
+        return [("host-lost", f"no connection to the end; the load's end is unknown ({outcome.reason})")]
+    if run.stopped_alone:
+        return [("stopped-alone", "its load was ended on request while the others went on")]
+    if outcome.reason in ASKED_TO_END:
+        return []
+    problems = list(run.reader.problems(outcome.exit_code))
+    if outcome.reason == "exit":
+        return problems
+    end = ENDS.get(outcome.reason, (f"agent-{outcome.reason}", f"the agent ended it: {outcome.reason}"))
+    only_ended = workloads.of(run.step).end_codes
+    return [end, *(problem for problem in problems if problem[0] not in only_ended)]
+
+
+async def adopt(ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]) -> AdoptedStep:
+    """Follow a measurement, a command on each host, to its end, and take its results."""
+    problems = ctx.journal.problems
+    with ctx.phase("measure", step.index, expected_s=step.expected_s):
+        runs = await reopen_all(ctx, history, step, tasks)
+        alive = [run.alive for run in runs]
+        await _end_those_never_released(runs, history)
+        outcomes = await run_load(ctx, runs, "running", step.expected_s)
+    with ctx.phase("collect", step.index):
+        for run in runs:
+            take_result(ctx, run, outcomes[run.session.name])
+        await identify_written(ctx, step, runs)
+    everywhere = len(runs) == len(tasks)
+    whole = everywhere and all(outcome.reason == "exit" for outcome in outcomes.values())
+    before = len(history.at(step.index).problems)
+    ok = whole and not before and problems == ctx.journal.problems
+    ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok, cut=not whole))
+    return AdoptedStep(everywhere and all(alive), whole)
+
+
+async def reopen_all(ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]) -> list[TaskRun]:
+    """Return the commands that a dead engine had started, with their streams open; those that are gone are told."""
+    sessions = [session for session in ctx.alive if session.name in tasks]
+    runs = [task_run(ctx, step, session, tasks[session.name].phase, resume=True) for session in sessions]
+    phase = next(task.phase for task in tasks.values())  # they are of one
+    await on_runs(ctx, REACH, runs, partial(_reopen, history), not_reached(phase))
+    gone = [run for run in runs if run.session.failed]
+    for run in gone:
+        take_result(ctx, run, run.lost())
+    return [run for run in runs if run not in gone]
+
+
+async def _reopen(history: History, run: TaskRun) -> None:
+    await run.reopen(history.at(run.step.index).sampled_ms.get((run.phase, run.session.name), 0))
+    state: HostStateName = "running" if run.phase == "measure" else "layout"
+    run.session.enter(state, "taken over" if run.alive else "collecting")
+
+
+def not_reached(phase: PhaseName) -> Callable[[HostSession, HostError], None]:
+    """Return what names a host whose part of the run cannot be collected."""
+
+    def tell(session: HostSession, error: HostError) -> None:
+        if isinstance(error, AgentError):
+            session.problem(phase, DATA_GONE, f"what it spooled is gone: {error.message}")
+        else:
+            session.problem(phase, "host-lost", f"not reached for recovery: {error.message}")
+
+    return tell
+
+
+async def _end_those_never_released(runs: list[TaskRun], history: History) -> None:
+    """A command that still waits for GO would measure alone, long after the others."""
+    for run in runs:
+        if run.session.name not in history.at(run.step.index).released:
+            run.session.problem("barrier", "never-started", "the engine died before it said GO", fatal=False)
+            with contextlib.suppress(HostError):  # its lease ends it
+                await run.stop(abort=True)
+
+
+__all__ = ["adopt", "look", "measure", "try_ahead"]
+
+
+async def look(ctx: RunContext) -> None:
+    """Look at nothing: each command needs only what every host needs."""
+
+
+async def try_ahead(ctx: RunContext) -> None:
+    """Try nothing."""

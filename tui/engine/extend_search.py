@@ -1,0 +1,85 @@
+"""Extend a search that ended undecided: its plan with further points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tui.capacity.next_point import next_offer, unbounded, why_over
+from tui.engine.inputs.user_files import save
+from tui.engine.session.history import read_history
+from tui.journal.rundir import load_plan, plan_bytes
+from tui.model.plan import Plan
+from tui.model.problem import UsageError
+from tui.model.profile_parts import MOST_POINTS
+from tui.model.quantities import short_duration
+from tui.model.rundir import JOURNAL_FILE, PLAN_FILE
+from tui.model.search import Search, SearchPoint
+
+
+class Spent(Struct, frozen=True):
+    """A run whose search may measure further points: what it may cost by now, and what was measured of it."""
+
+    name: str
+    plan: Plan
+    search: Search
+    points: list[SearchPoint]
+
+    def more(self, points: int | None, within_s: float | None) -> Plan:
+        """Return the plan with so many points or seconds in all, and a step for each further point.
+
+        Raises UsageError when it would measure none.
+        """
+        search = with_more(self.search, points, within_s)
+        if next_offer(search, self.points) is None:
+            raise UsageError(f"run {self.name} would measure no further point: {why_over(search, self.points)}")
+        last, first, tag = self.plan.slots[-1], len(self.plan.slots) + 1, self.plan.profile.tag
+        names = [f"{tag} point {number}" for number in range(first, first + search.points - self.search.points)]
+        further = [replace(last, index=last.index + at, name=name, cell=name) for at, name in enumerate(names, start=1)]
+        return replace(self.plan, search=search, steps=[*self.plan.steps, *further])
+
+
+def spent_search(run_dir: Path) -> Spent | None:
+    """Return the search of a run; None when it searched for nothing. Raises BenchtuiError when it cannot be read."""
+    history = read_history(run_dir / JOURNAL_FILE)
+    plan = load_plan(run_dir)
+    if plan.search is None:
+        return None
+    measured = [each for each in history.seen.search.points if each.verdict != "void"]
+    return Spent(run_dir.name, plan, plan.search, measured)
+
+
+def wants_more(run_dir: Path) -> Spent | None:
+    """Return the search of a run that would measure further points if it might; None when it knows, or is none."""
+    spent = spent_search(run_dir)
+    return spent if spent and next_offer(unbounded(spent.search, spent.points), spent.points) is not None else None
+
+
+def plan_of_more(run_dir: Path, points: int | None, within_s: float | None) -> Plan:
+    """Return the plan of a run whose search may measure so many points in all, or spend so many seconds.
+
+    Raises UsageError when it would measure none, BenchtuiError when its files cannot be read.
+    """
+    spent = spent_search(run_dir)
+    if spent is None:
+        raise UsageError("--points and --within are of searches: this run searched for nothing")
+    return spent.more(points, within_s)
+
+
+def give_more(run_dir: Path, points: int | None, within_s: float | None) -> None:
+    """Let the search of a run that is over cost so much in all: its plan says so from now on.
+
+    Raises UsageError also when its plan cannot be written, else as `plan_of_more` does.
+    """
+    save(run_dir / PLAN_FILE, plan_bytes(plan_of_more(run_dir, points, within_s)).decode())
+
+
+def with_more(search: Search, points: int | None, within_s: float | None) -> Search:
+    """Return a search that may cost so much in all; None: as before. Raises UsageError where that is less."""
+    if points is not None and not search.points <= points <= MOST_POINTS:
+        raise UsageError(f"--points {points}: allowed are {search.points}, as before, to {MOST_POINTS} in all")
+    if within_s is not None and within_s < (search.within_s or 0.0):
+        raise UsageError(f"--within: {short_duration(search.within_s or 0.0)} in all were allowed before: less is none")
+    return replace(search, points=points or search.points, within_s=within_s or search.within_s)

@@ -1,0 +1,216 @@
+"""Hosts to choose from: inventory, SSH configuration, this machine; edit the inventory file and keep its comments."""
+
+from __future__ import annotations
+
+import fnmatch
+import io
+import socket
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from tui.engine.inputs.ssh_names import PATTERN, words_in
+from tui.engine.inputs.user_files import save
+from tui.model import hostspec
+from tui.model.address import HostAddress
+from tui.model.bounded import MOST_SMALL_BYTES, read_text
+from tui.model.paths import from_home
+from tui.model.problem import Problem, UsageError, did_you_mean, unreadable
+from tui.sources.base import SourceContext
+
+if TYPE_CHECKING:
+    from tui.engine.hosts.choosing import Chooser
+    from tui.model.inventory import HostEntry, Inventory
+    from tui.model.plan import SourceUse
+
+Origin = Literal["inventory", "ssh config", "source", "command line", "this machine"]
+MOST_UNKNOWN = 50  # that are named one by one
+LOCAL_ADDRESS = HostAddress(name=hostspec.LOCAL, transport="local")
+
+
+class Fleet:
+    """All hosts by name. `inventory` None: there is none; `ssh_config` None means the user's ~/.ssh/config."""
+
+    def __init__(
+        self,
+        inventory: Inventory | None,
+        ssh_config: Path | None,
+        context: SourceContext | None = None,
+        like: Fleet | None = None,
+    ) -> None:
+        self.inventory = inventory  # its models are loaded where there is one alone
+        self.hosts: Mapping[str, HostEntry] = inventory.hosts if inventory is not None else {}
+        self.groups: Mapping[str, list[str]] = inventory.groups if inventory is not None else {}
+        self.sources: Mapping[str, list[str]] = inventory.sources if inventory is not None else {}
+        self.ssh_config = ssh_config
+        self.context = context or SourceContext.here()
+        self._like = like  # what it was told by sources is known here too
+        self._config_words: list[str] | None = None
+
+    @property
+    def config_names(self) -> list[str]:
+        """Host names of the SSH configuration; patterns are no names."""
+        return list(self._config_hosts)
+
+    @cached_property
+    def _config_hosts(self) -> dict[str, None]:
+        return {word: None for word in self._words if not PATTERN & set(word)}
+
+    @cached_property
+    def _patterns(self) -> list[str]:
+        """The patterns of Host lines that say something: `*` does not."""
+        return [word for word in self._words if PATTERN & set(word) and word[0] != "!" and set(word) != {"*"}]
+
+    @property
+    def _words(self) -> list[str]:
+        """Every word of the configuration's Host lines: names and patterns."""
+        if self._config_words is None:
+            path = self.ssh_config or from_home("~/.ssh/config")
+            self._config_words = list(dict.fromkeys(words_in(path)))
+        return self._config_words
+
+    def all(self, named: Sequence[str] = ()) -> list[tuple[HostAddress, Origin]]:
+        """Return every host that is known by name, this machine last.
+
+        `named` are those of the command line or of a run: they count when DNS or a pattern of ssh's configuration
+        knows them.
+        """
+        found: list[tuple[HostAddress, Origin]] = []
+        found += [(self._address(name), "inventory") for name in self.hosts]
+        found += [(self._address(name), "ssh config") for name in self.config_names if name not in self.hosts]
+        found += [(each, "source") for each in self._vouched() if each.name not in {a.name for a, _ in found}]
+        known = {address.name for address, _ in found} | {hostspec.LOCAL}
+        found += [(self._address(name), "command line") for name in named if name not in known and self._is_name(name)]
+        return [*found, (LOCAL_ADDRESS, "this machine")]
+
+    def _vouched(self) -> list[HostAddress]:
+        """Return the hosts that sources have named so far."""
+        asked = "chooser" in self.__dict__ or self._like is not None
+        return list(self.chooser.vouched.values()) if asked else []
+
+    def resolve(self, specs: Sequence[str]) -> list[HostAddress]:
+        """Return the hosts of SPECs, in order, each once. Raises UsageError with every unknown name at once."""
+        found = self.chooser.hosts(specs)
+        if len(found) > hostspec.MOST_HOSTS:
+            raise UsageError(f"more than {hostspec.MOST_HOSTS} hosts are named; that is the most of one run")
+        unknown = [each.address for each in found.values() if not each.vouched and not self._known(each.address)]
+        if unknown:
+            more = len(unknown) - MOST_UNKNOWN
+            told = [Problem(self._unknown(each.alias or each.name)) for each in unknown[:MOST_UNKNOWN]]
+            rest = [Problem(f"and {more} more unknown hosts")] if more > 0 else []
+            raise UsageError([*told, *rest, *self._broken_line()])
+        return [each.address for each in found.values()]
+
+    @cached_property
+    def chooser(self) -> Chooser:
+        """What turns SPECs into hosts; it remembers what sources said."""
+        from tui.engine.hosts.choosing import Chooser
+
+        chooser = Chooser(self.groups, self.sources, self._completed, self.context)
+        if self._like is not None:
+            before = self._like.chooser
+            chooser.asked, chooser.uses, chooser.notes = dict(before.asked), list(before.uses), list(before.notes)
+            chooser.vouched = dict(before.vouched)
+        return chooser
+
+    @property
+    def uses(self) -> list[SourceUse]:
+        """What the sources that were named resolved to."""
+        return self.chooser.uses
+
+    @property
+    def notes(self) -> list[str]:
+        """What sources want known before a run."""
+        return self.chooser.notes
+
+    def _completed(self, given: HostAddress) -> HostAddress:
+        """Return an address with what it leaves open as the inventory has it."""
+        from tui.engine.hosts.choosing import completed
+
+        return given if given.transport == "local" else completed(given, self._address(given.alias or given.name))
+
+    def _known(self, address: HostAddress) -> bool:
+        return address.transport == "local" or self._is_name(address.alias or address.name)
+
+    def _is_name(self, name: str) -> bool:
+        known = name == hostspec.LOCAL or name in self.hosts or name in self._config_hosts
+        return known or self._described(name) or resolvable(name)
+
+    def _described(self, name: str) -> bool:
+        """Whether a pattern speaks of a name; behind a bastion no name can be looked up from here. `*` says nothing."""
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in self._patterns)
+
+    def _unknown(self, name: str) -> str:
+        names = [*self.hosts, *self.config_names, hostspec.LOCAL]
+        hint = did_you_mean(name, names)
+        return f"unknown host '{name}'{hint}: not in the inventory, not in the SSH configuration, not in DNS"
+
+    def _broken_line(self) -> list[Problem]:
+        """Return the first line that ssh would refuse: hosts below it may be unknown for its sake."""
+        from tui.remote.ssh_include import ConfigText
+        from tui.remote.sshfile import ConfigError, lines_of, text_of, unknown
+
+        path = self.ssh_config or from_home("~/.ssh/config")
+        try:
+            lines = list(lines_of(path, text_of(path, ConfigText())))
+        except ConfigError as error:
+            return [Problem(str(error))]
+        except OSError:
+            return []
+        if any(line.keyword == "ignoreunknown" for line in lines):
+            return []
+        return [Problem(str(unknown(line))) for line in lines if line.unknown][:1]
+
+    def _address(self, name: str) -> HostAddress:
+        config = str(self.ssh_config.absolute()) if self.ssh_config else None
+        if self.inventory is not None and name in self.hosts:
+            return self.inventory.address(name, config)
+        return HostAddress(name=name, ssh_config=config)
+
+
+def resolvable(name: str) -> bool:
+    """Return whether a name has an address."""
+    try:
+        socket.getaddrinfo(name, None)
+    except (OSError, UnicodeError):
+        return False
+    return True
+
+
+def read_inventory(path: Path, *, pipes: bool = False) -> Inventory | None:
+    """Return the inventory of a file, None when there is no file; `pipes`: a person named it. Raises UsageError."""
+    try:
+        text = read_text(path, MOST_SMALL_BYTES, pipes=pipes)
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from error
+    from tui.model.inventory import load_inventory  # most of what the first list of hosts would wait for
+
+    return load_inventory(text, str(path))
+
+
+def add_host(path: Path, name: str, entry: Mapping[str, object]) -> None:
+    """Add a host, or change the one of that name; fields that are None are left out.
+
+    Raises UsageError, before anything is written, when the file is broken or would become so.
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    from tui.model.inventory import load_inventory
+
+    yaml = YAML()
+    read_inventory(path)  # a broken file is told with its place, and left alone
+    try:
+        data: Any = yaml.load(read_text(path, MOST_SMALL_BYTES) if path.exists() else "") or {}
+        if data.get("hosts") is None:
+            data["hosts"] = {}
+        data["hosts"][name] = {key: value for key, value in entry.items() if value}
+        out = io.StringIO()
+        yaml.dump(data, out)
+        load_inventory(out.getvalue(), str(path))
+        save(path, out.getvalue())
+    except YAMLError as error:
+        raise UsageError(f"{path}: {error}") from error

@@ -1,0 +1,90 @@
+"""Create, save and watch the user's own profile files; write the JSON Schema beside them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.engine.inputs.profile_texts import SUFFIXES
+from tui.engine.inputs.user_files import save, write_new
+from tui.model.bounded import read_text
+from tui.model.plain import TAG_PATTERN
+from tui.model.problem import UsageError
+from tui.model.quantities import shown
+from tui.model.schemas import schema_text
+
+if TYPE_CHECKING:
+    from tui.engine.inputs.profiles import Catalogue, LoadedProfile
+
+SCHEMA_FILE = ".benchtui-profile.schema.json"
+MODELINE = "# yaml-language-server: $schema="
+Stamps = frozenset[tuple[str, int, int]]
+
+
+def write_schema(user_dir: Path) -> Path:
+    """Write the JSON Schema beside the user's profiles when it is not there or is another one; return its path.
+
+    A folder that cannot be written is left alone: only completion in editors is lost.
+    """
+    path = user_dir / SCHEMA_FILE
+    text = schema_text("profile")
+    with contextlib.suppress(OSError, UsageError):
+        if not path.exists() or read_text(path) != text:
+            save(path, text)
+    return path
+
+
+def with_modeline(text: str, path: Path, user_dir: Path) -> str:
+    """Return a profile's text with the line by which editors find the schema; as it is outside of `user_dir`."""
+    if MODELINE in text or not path.is_relative_to(user_dir):
+        return text
+    schema = os.path.relpath(user_dir / SCHEMA_FILE, path.parent)
+    return f"{MODELINE}{schema}\n{text}"
+
+
+def create(catalogue: Catalogue, tag: str, text: str) -> Path:
+    """Write a new profile of the user's and return its path. Never overwrites. Raises UsageError."""
+    if not re.fullmatch(TAG_PATTERN, tag):
+        raise UsageError(f"profile name {shown(tag)}: allowed is family/name in small letters, such as my/read")
+    own = catalogue.own_file(tag)
+    path = own or catalogue.user_dir / f"{tag}.yaml"
+    if own or path.exists():
+        raise UsageError(f"profile '{tag}' is there already: {path}; choose another name")
+    write_new(path, with_modeline(text, path, catalogue.user_dir))
+    write_schema(catalogue.user_dir)
+    return path
+
+
+def extending(base: LoadedProfile, tag: str) -> str:
+    """Return the text of a profile that changes another one: a few lines, what may be changed as comments."""
+    name = tag.partition("/")[2]
+    title = json.dumps(f"{base.profile.title} ({name})", ensure_ascii=False)
+    lines = [f"profile: {tag}", f"extends: {base.profile.profile}", f"title: {title}"]
+    if base.profile.params:
+        lines += ["", "# What you do not say is as it is there. Take away the # of what you change:", "# params:"]
+        width = max(map(len, base.profile.params)) + 1
+        for key, param in base.profile.params.items():
+            value = str(param.default).lower() if isinstance(param.default, bool) else str(param.default)
+            lines.append(f"#   {key + ':':<{width}} {value:<{_widest(base)}}  # {param.help}".rstrip(" #"))
+    return "\n".join(lines) + "\n"
+
+
+def _widest(base: LoadedProfile) -> int:
+    return min(max(len(str(param.default)) for param in base.profile.params.values()), 24)
+
+
+def stamps(user_dir: Path) -> Stamps:
+    """Return path, size and time of every profile file of the user's: another set means that something changed."""
+    found = set()
+    for folder, _, names in os.walk(user_dir):
+        for name in names:
+            if name.endswith(SUFFIXES):
+                path = os.path.join(folder, name)  # noqa: PTH118 - called every second
+                with contextlib.suppress(OSError):
+                    status = os.stat(path)  # noqa: PTH116
+                    found.add((path, status.st_size, status.st_mtime_ns))
+    return frozenset(found)

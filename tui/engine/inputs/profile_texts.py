@@ -1,0 +1,111 @@
+"""Profile files as text: find them, read tags and titles from their heads, without loading models."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tui.model.bounded import read_text
+from tui.model.paths import presets_dir
+from tui.model.plain import TAG_PATTERN
+from tui.model.problem import UsageError, unreadable
+from tui.model.yaml_text import load
+
+SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileFile:
+    """One file. `text` is None when it cannot be read, `tag` and `base` (what it extends) when they cannot be."""
+
+    path: Path
+    preset: bool
+    text: str | None
+    tag: str | None
+    base: str | None
+    by_path: str  # the tag that its place in the folder suggests
+
+    @property
+    def name(self) -> str:
+        """What people call it, broken or not."""
+        return self.tag or self.by_path
+
+
+class Shelf:
+    """All files of presets and of `user_dir`, which need not exist; each is read once."""
+
+    def __init__(self, user_dir: Path) -> None:
+        self.user_dir = user_dir
+
+    @functools.cached_property
+    def files(self) -> list[ProfileFile]:
+        """The presets, then the user's own files, each by path."""
+        return [*_files_in(presets_dir(), True), *_files_in(self.user_dir, False)]
+
+    @functools.cached_property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of all files that can be read, members and bases not looked at."""
+        return tuple(file.tag for file in self.files if file.tag)
+
+    def own(self, name: str) -> list[ProfileFile]:
+        """Return the user's own files of a name, broken ones too."""
+        return [file for file in self.files if not file.preset and file.name == name]
+
+    def find(self, tag: str, above: Path | None = None) -> ProfileFile | None:
+        """Return the file of a tag; the user's own wins, but no file extends itself (`above`)."""
+        found = [file for file in self.files if file.tag == tag and file.path != above]
+        return next((file for file in found if not file.preset), found[-1] if found else None)
+
+
+def _files_in(folder: Path, preset: bool) -> Iterator[ProfileFile]:
+    found = []
+    for where, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != "baselines"]
+        found += [
+            os.path.join(where, name)  # noqa: PTH118 - in hundreds
+            for name in (*names, *folders)  # a folder of such a name is told, not passed over
+            if name.endswith(SUFFIXES)
+        ]
+    for path in sorted(found):
+        text = _text_or_none(Path(path))
+        tag, base = head(text) if text is not None else (None, None)
+        yield ProfileFile(Path(path), preset, text, tag, base, os.path.relpath(path, folder).rpartition(".")[0])
+
+
+def profile_text(path: Path, *, pipes: bool = False) -> str:
+    """Return the text of a profile's file; `pipes`: a person named it. Raises UsageError."""
+    try:
+        return read_text(path, encoding="utf-8-sig", pipes=pipes)
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from error
+
+
+def _text_or_none(path: Path) -> str | None:
+    try:
+        return profile_text(path)
+    except UsageError:
+        return None
+
+
+_HEAD_KEY = re.compile(r"^(?:profile|extends)\b", re.MULTILINE)
+_PLAIN_HEAD = re.compile(rf"^(profile|extends): +({TAG_PATTERN.strip('^$')})[ \t]*(?:[ \t]#.*)?$", re.MULTILINE)
+
+
+@functools.lru_cache(maxsize=512)
+def head(text: str) -> tuple[str | None, str | None]:
+    """Return the tag of a profile's text and the tag that it extends, as far as they can be read."""
+    keys = _HEAD_KEY.findall(text)
+    plain = dict(_PLAIN_HEAD.findall(text))
+    if "profile" in plain and len(keys) == len(plain):  # reading all of the YAML takes thirty times as long
+        return plain["profile"], plain.get("extends")
+    try:
+        data = load(text, "").data
+    except UsageError:
+        return None, None
+    tag, base = data.get("profile"), data.get("extends")
+    known = tag if isinstance(tag, str) and re.fullmatch(TAG_PATTERN, tag) else None
+    return known, base if isinstance(base, str) else None

@@ -1,0 +1,172 @@
+"""Launch a run: run directory, plan on disk, engine process."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tui.engine.plan.choices import signed
+from tui.journal.reader import JournalTail, complete_bytes
+from tui.journal.rundir import announce, load_plan, owner, plan_bytes
+from tui.metrics import units
+from tui.model import rundir
+from tui.model.event import RunResumed
+from tui.model.plan import Plan
+from tui.model.problem import BenchtuiError, Problem, UsageError
+from tui.model.rundir import JOURNAL_FILE, LOG_FILE, PLAN_FILE, RAW_DIR, new_run_id
+
+if TYPE_CHECKING:
+    from tui.engine.questions import Questions
+
+ENGINE_UP_S = 60.0
+ROOM_BYTES = 2 << 20  # twice what the journal holds back for its last words
+# recover: finish what a dead engine began; resume: do what a run still lacks, resume-failed: and what failed
+EngineMode = Literal["start", "recover", "resume", "resume-failed"]
+
+
+class Launched(Struct, frozen=True):
+    """A run whose engine has been started, and what it asks before its hosts are logged in."""
+
+    run_dir: Path
+    questions: Questions
+
+
+def create_run(plan: Plan, runs: Path) -> Path:
+    """Create the directory of a new run with its plan in it, private to the user, and return it."""
+    try:
+        data = plan_bytes(replace(signed(plan, owner(), _utc_now()), launched_in=working_directory()))
+        runs.mkdir(parents=True, exist_ok=True, mode=0o700)
+        check_room(runs)
+        run_dir = runs / new_run_id(plan.profile.tag)
+        run_dir.mkdir(mode=0o700)
+        (run_dir / RAW_DIR).mkdir(mode=0o700)
+        write_private(run_dir / PLAN_FILE, data)
+    except OSError as error:
+        raise BenchtuiError(f"cannot create a run under {runs}: {error.strerror}") from error
+    return run_dir
+
+
+def working_directory() -> str | None:
+    """Return the directory that this process stands in; None when it was removed."""
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:
+        return None
+
+
+def _utc_now() -> str:
+    return f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def check_room(directory: Path) -> None:
+    """Raise BenchtuiError when there is no room for an engine to write in."""
+    free = shutil.disk_usage(directory).free
+    if free < ROOM_BYTES:
+        raise BenchtuiError(
+            Problem(f"{units.size(free)} left: an engine needs {units.size(ROOM_BYTES)}", file=str(directory))
+        )
+
+
+def launch(plan: Plan, runs: Path) -> Path:
+    """Create a run and start its engine in a process of its own; return the run directory.
+
+    The engine has its own session and ignores SIGHUP from its first moment: neither a closed terminal nor the
+    end of this process touches it. Progress is in the journal, `tui.engine.control` talks to it.
+    """
+    run_dir = create_run(plan, runs)
+    spawn_engine(run_dir)
+    return run_dir
+
+
+def launch_asking(plan: Plan, runs: Path) -> Launched:
+    """Create a run and start its engine, which asks for what its hosts want: passwords, passphrases, codes."""
+    run_dir = create_run(plan, runs)
+    return Launched(run_dir, spawn_asking(run_dir))
+
+
+def spawn_asking(run_dir: Path, mode: EngineMode = "start") -> Questions:
+    """Start the engine process of an existing run directory and return what it asks; to be closed after use."""
+    from tui.engine.questions import Questions
+
+    ours, theirs = socket.socketpair()
+    with theirs:
+        spawn_engine(run_dir, mode, theirs)
+    return Questions(ours)
+
+
+def spawn_engine(run_dir: Path, mode: EngineMode = "start", link: socket.socket | None = None) -> None:
+    """Start the engine process of an existing run directory, which is known by pid from its first moment.
+
+    A busy machine takes long to start Python, and whoever looks meanwhile must not take the engine for dead.
+    Through `link` it asks for secrets; without one, hosts that want a secret are refused.
+    """
+    check_room(run_dir)
+    arguments = ["engine", str(run_dir), "--mode", mode, *(["--ask"] if link else [])]
+    with (run_dir / LOG_FILE).open("ab") as log:
+        stdin = subprocess.DEVNULL if link is None else link.fileno()
+        pid = start_program(arguments, stdin, log.fileno(), run_dir)
+    if mode == "start":  # another engine may still hold the file of a run that was begun before
+        announce(run_dir, pid)
+
+
+def start_program(arguments: Sequence[str], stdin: int, log: int, directory: Path) -> int:
+    """Start `benchtui ARGUMENTS` in a session of its own that no hangup ends, and return its pid."""
+    # ignored by the shell before exec: between fork and setsid a hangup of the terminal would kill the engine
+    words = ["/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh", sys.executable, "-P", "-m", "tui", *arguments]
+    return subprocess.Popen(
+        words, stdin=stdin, stdout=log, stderr=log, start_new_session=True, cwd=directory, umask=rundir.given()
+    ).pid
+
+
+def journal_end(run_dir: Path) -> int:
+    """Return where another engine will go on with the journal of a run: the bytes of its whole lines."""
+    try:
+        return complete_bytes(run_dir / JOURNAL_FILE)
+    except OSError:
+        return 0
+
+
+def await_resumed(run_dir: Path, end: int) -> None:
+    """Wait until an engine that goes on with a run writes: whoever reads the journal then sees a run that goes on.
+
+    `end` is the `journal_end` before it was started. Raises BenchtuiError when the engine does not come up.
+    """
+    deadline = time.monotonic() + ENGINE_UP_S
+    tail = JournalTail(run_dir / JOURNAL_FILE, end, stamps=True)
+    while not any(isinstance(event, RunResumed) for event in tail):
+        if time.monotonic() > deadline:
+            raise BenchtuiError(f"the engine of {run_dir.name} did not come up; see {run_dir / LOG_FILE}")
+        time.sleep(0.05)
+
+
+def resume_mode(run_dir: Path, *, failed: bool, running: bool) -> tuple[EngineMode, int]:
+    """Return how to resume a run and how many steps it lacks. Raises UsageError when there is nothing to do."""
+    from tui.engine.session.history import read_history
+
+    if running:
+        raise UsageError(f"run {run_dir.name} is going on")
+    plan = load_plan(run_dir)
+    history = read_history(run_dir / JOURNAL_FILE)
+    count = len(history.missing(plan, failed=failed))
+    if count:
+        return ("resume-failed" if failed else "resume"), count
+    broken = len(history.missing(plan, failed=True))
+    hint = f"; {broken} ended with errors: --failed measures them again" if broken and not failed else ""
+    raise UsageError(f"run {run_dir.name} lacks no step{hint}")
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a new file that only the user can read."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(data)

@@ -1,0 +1,144 @@
+"""The engine process: identity, signals, control socket, and its end whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Coroutine
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.engine.control import ControlServer, Request
+from tui.engine.executors.load import stop_host
+from tui.engine.launch import EngineMode
+from tui.engine.preflight.logout import forwarded_agent
+from tui.engine.questions import EngineAsker, take_link
+from tui.engine.run.run import execute, open_run
+from tui.engine.session.context import RunContext
+from tui.engine.session.host_session import secrets_of
+from tui.journal.rundir import load_plan, sole_engine
+from tui.model.event import Message, NoteAdded, RunEnded, RunStateName
+from tui.model.paths import Paths
+from tui.model.plan import Plan
+from tui.model.rundir import JOURNAL_FILE, RECORD_FILE, SUMMARY_FILE
+from tui.remote.fan_out import connections_of
+
+if TYPE_CHECKING:
+    from tui.engine.session.history import History
+    from tui.remote.connections import Connections
+
+
+def run_engine(run_dir: Path, mode: EngineMode = "start", *, ask: bool = False) -> RunEnded:
+    """Execute the plan of a run directory in this process, or go on with what another engine began; return its end.
+
+    `ask`: standard input is a socket to somebody who can be asked for passwords.
+    """
+    asker = EngineAsker(take_link()) if ask else None
+    plan = load_plan(run_dir)
+    with sole_engine(run_dir):
+        history = None if mode == "start" else _history(run_dir)
+        if history is not None and (mode != "recover" or history.ended):
+            history.going_on = mode != "recover"
+            for name in (RECORD_FILE, SUMMARY_FILE):  # they are derived again from the journal at the end
+                (run_dir / name).unlink(missing_ok=True)
+        return asyncio.run(_serve(run_dir, plan, history, mode, asker))
+
+
+def _history(run_dir: Path) -> History:
+    from tui.engine.session.history import read_history
+
+    return read_history(run_dir / JOURNAL_FILE)
+
+
+async def _serve(
+    run_dir: Path, plan: Plan, history: History | None, mode: EngineMode, asker: EngineAsker | None
+) -> RunEnded:
+    async with connections_of(plan, Paths.from_environ(os.environ).known_hosts, asker) as connections:
+        ctx = open_run(run_dir, plan, connections, history)
+        ctx.journal.on_failure = partial(end_in_order, ctx)
+        connections.remark = partial(remark, ctx)
+        ctx.on_connected = partial(logged_in, ctx, connections, asker)
+        if asker is not None:
+            ctx.on_stop = asker.give_up
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, ctx.request_stop, "stop", signal.Signals(number).name)
+        async with ControlServer(run_dir, lambda request: answer(ctx, request)):
+            secrets = await secrets_of(plan, os.environ, asker)
+            for session in ctx.sessions:
+                session.secrets = secrets
+            return await _guarded(ctx, _course(ctx, history, mode))
+
+
+def end_in_order(ctx: RunContext, reason: str) -> None:
+    """End the load: what it says cannot be kept any more. The hosts keep their spools for a recovery."""
+    print(f"benchtui: {reason}", file=sys.stderr, flush=True)  # to engine.log
+    ctx.request_stop("stop", "the engine", f"the disk of this machine refused: {reason}")
+
+
+def remark(ctx: RunContext, host: str | None, text: str) -> None:
+    """Journal what is to be known of a log-in, with its host when that is a host of the run."""
+    session = next((session for session in ctx.sessions if session.name == host), None)
+    if session is None:
+        ctx.say("warning", text)
+    else:
+        session.say("warning", text)
+
+
+def logged_in(ctx: RunContext, connections: Connections, asker: EngineAsker | None) -> None:
+    """Every host is connected or refused: nobody is asked from now on; what a later log-in would lack is journalled."""
+    connections.stop_asking()
+    if asker is not None:
+        asker.close()
+    if text := forwarded_agent(connections.by_agent, os.environ):
+        ctx.say("warning", text)
+
+
+def _course(ctx: RunContext, history: History | None, mode: EngineMode) -> Coroutine[None, None, RunEnded]:
+    """Return what this engine does."""
+    if history is None:
+        return execute(ctx)
+    from tui.engine.recover import execute_missing, execute_rest
+
+    if mode == "recover" and history.ended:
+        from tui.engine.recover import execute_collection
+
+        return execute_collection(ctx, history)
+    if mode == "recover":
+        return execute_rest(ctx, history)
+    return execute_missing(ctx, history, failed=mode == "resume-failed")
+
+
+async def _guarded(ctx: RunContext, work: Coroutine[None, None, RunEnded]) -> RunEnded:
+    """A fault of ours must end as a failed run with a journal, never as a silent death."""
+    try:
+        return await work
+    except Exception as error:
+        traceback.print_exc()  # to engine.log
+        text = f"internal error: {type(error).__name__}: {error}; details in {ctx.run_dir / 'engine.log'}"
+        ctx.journal.append(Message(t=0.0, severity="error", text=text))
+        state: RunStateName = "partial" if ctx.measured_hosts else "failed"
+        return ctx.journal.append(RunEnded(t=0.0, state=state, exit_code=4, reason=text))
+    finally:
+        ctx.journal.close()
+
+
+def answer(ctx: RunContext, request: Request) -> Request:
+    """Do what a control request asks and return the answer."""
+    verb = request.get("verb")
+    if verb == "ping":
+        return {"ok": True}
+    if verb in ("stop", "abort"):
+        ctx.request_stop("abort" if verb == "abort" else "stop", str(request.get("by", "")))
+        return {"ok": True}
+    if verb == "stop-host" and isinstance(request.get("host"), str):
+        problem = stop_host(ctx, request["host"])
+        return {"ok": problem is None, "error": problem}
+    if verb == "note" and isinstance(request.get("text"), str):
+        ctx.journal.append(NoteAdded(t=0.0, text=request["text"]))
+        return {"ok": True}
+    return {"ok": False, "error": f"unknown request {verb!r}"}

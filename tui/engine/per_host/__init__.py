@@ -1,1 +1,0 @@
-"""A command on each host of a step, released together."""

@@ -1,0 +1,74 @@
+"""Choices at launch: their names in messages, and the conditions a person attests. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tui.model.plan import Answer, Attestation, Plan
+from tui.model.problem import Problem, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from tui.engine.inputs.profiles import LoadedProfile
+    from tui.model.profile_parts import AttestSpec
+
+
+class Words(Struct, frozen=True):
+    """Names of choices, and what is done to choose otherwise; the default ones are of the command line."""
+
+    limits: str = "--slo"
+    over: str = "--over"
+    points: str = "--points"
+    within: str = "--within"
+    point: str = "--point"
+    most: str = "--most"
+    repeat: str = "--repeat"
+    sweep: str = "--sweep"
+    attest: str = "--attest "
+    name_limits: str = "--slo 'p99.9<2ms', the field limits on Review"
+    name_hosts: str = "name more with --hosts"
+    no_search: str = "--no-search was given"
+    what_searches: str = "what it sustains is told by benchtui capacity, or by run --curve or --scaling"
+
+
+OPTIONS = Words()
+
+
+ANSWERS = get_args(Answer)
+
+
+def questions_of(loaded: LoadedProfile) -> dict[str, AttestSpec]:
+    """Return what a profile asks, a suite with what its profiles ask, by id."""
+    profiles = [loaded.profile, *(member.profile for member in loaded.members.values())]
+    asked: dict[str, AttestSpec] = {}
+    for each in (each for profile in profiles for each in profile.attest):
+        asked.setdefault(each.id, each)
+    return asked
+
+
+def attested(loaded: LoadedProfile, answers: Mapping[str, str], words: Words = OPTIONS) -> list[Attestation]:
+    """Return every condition that is asked for, with its answer. Raises UsageError for what nobody asks, or says."""
+    asked = questions_of(loaded)
+    wrong = [_wrong(loaded, asked, name, text) for name, text in answers.items()]
+    problems = [Problem(f"{words.attest}{each}") for each in wrong if each]
+    if problems:
+        raise UsageError(problems)
+    given = {name: cast(Answer, text) for name, text in answers.items()}
+    return [Attestation(name, each.question, given.get(name, "unknown")) for name, each in asked.items()]
+
+
+def signed(plan: Plan, by: str, utc: str) -> Plan:
+    """Return a plan whose answers say who gave them and when."""
+    found = [each if each.answer == "unknown" else replace(each, by=by, utc=utc) for each in plan.attested]
+    return replace(plan, attested=found)
+
+
+def _wrong(loaded: LoadedProfile, asked: Mapping[str, object], name: str, text: str) -> str:
+    """Return what is wrong with one answer; empty when nothing is."""
+    if name not in asked:
+        asks = ", ".join(asked) or "nothing"
+        return f"{name}: unknown condition{did_you_mean(name, asked)}; {loaded.profile.profile} asks: {asks}"
+    return "" if text in ANSWERS else f"{name}={text}: allowed are {', '.join(ANSWERS)}"

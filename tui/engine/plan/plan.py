@@ -1,0 +1,236 @@
+"""Build a plan from profile, hosts and choices. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
+
+from tui.engine.plan.choices import OPTIONS, Words, attested
+from tui.engine.plan.search import SearchChoice, build_slots, search_of
+from tui.engine.plan.steps import MatrixChoice, build_steps, person_text, planned_profiles, vain_texts
+from tui.model.address import HostAddress
+from tui.model.plain import SECRET_PATTERN
+from tui.model.plan import Headline, Plan, ProfileRef, SourceUse, Step, Until
+from tui.model.problem import UsageError
+from tui.model.profile import ParamValue, Profile, parse_param, resolve_params
+from tui.model.profile_parts import axes
+from tui.model.search import Search
+
+if TYPE_CHECKING:
+    from tui.engine.inputs.profiles import LoadedProfile
+
+MIN_LEASE_S = 10.0
+
+
+class Choices(Struct, frozen=True):
+    """What is chosen at launch. `overrides` are parameters as typed; None means: as the profile says."""
+
+    hosts: Sequence[HostAddress]
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    repeat: int | None = None
+    sweep: Mapping[str, Sequence[str]] = field(default_factory=dict)  # values as typed, by parameter
+    note: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    lease_s: float = 60.0
+    cleanup: bool | None = None
+    on_host_loss: Literal["continue", "stop"] | None = None
+    take_locks: bool = False
+    wait_s: float = 0.0
+    telemetry: bool = True
+    servers: Sequence[HostAddress] = ()
+    precondition: bool = True  # False: the profile's preconditioning is left out, and the run says so
+    attest: Mapping[str, str] = field(default_factory=dict)  # yes, no or unknown, by id of what the profile asks
+    sources: Sequence[SourceUse] = ()  # what the hosts and servers are from
+    search: SearchChoice = field(default_factory=SearchChoice)  # beyond what the profile searches for by itself
+    words: Words = OPTIONS  # how messages call all this
+
+
+def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
+    """Return the plan of one run. Raises UsageError with every problem of parameters and hosts at once."""
+    check_choices(choices)
+    profile = loaded.profile
+    wanted = MatrixChoice(choices.repeat, choices.sweep, choices.precondition, choices.words)
+    hosts = list(choices.hosts)
+    search = search_of(loaded, choices.search, len(hosts), choices.words)
+    said: list[str] = []
+    if search is None:
+        steps = build_steps(loaded, choices.overrides, wanted, hosts)
+    else:
+        check_searched(choices, search)
+        slotted = build_slots(
+            loaded, choices.overrides, search, hosts, prepare=choices.precondition, words=choices.words
+        )
+        search, steps, said = slotted.search, slotted.steps, slotted.remarks
+    params = resolve_params(profile, {k: v for k, v in choices.overrides.items() if k in profile.params})
+    members = list(loaded.members.values())
+    names = swept(loaded, choices.overrides, wanted) if search is None else []
+    reaching = {name: text for name, text in choices.overrides.items() if name not in profile.params}
+    reached = {name: reached_text(loaded, name, text) for name, text in reaching.items()}
+    return Plan(
+        profile=suite_ref(loaded, params, reaching) if members else profile_ref(loaded, params),
+        params=dict(params),
+        texts={name: person_text(profile, name, value) for name, value in params.items()} | reached,
+        remarks=[remark for name, text in reached.items() if (remark := uneven(loaded, name, text))]
+        + loads_on_servers(hosts)
+        + said
+        + [str(hint) for each in (loaded, *members) for hint in each.unreached]
+        + vain_texts(steps, names),
+        hosts=hosts,
+        steps=steps,
+        headline=headline_of(profile),
+        latency_kind=profile.latency,
+        target=target_of(profile, params) or first_target(members),
+        cleanup=profile.prepare.cleanup if choices.cleanup is None else choices.cleanup,
+        allow_device=profile.allow_device or any(member.profile.allow_device for member in members),
+        lease_s=choices.lease_s,
+        telemetry=choices.telemetry,
+        servers=[server for server in choices.servers if server.name not in {host.name for host in hosts}],
+        on_host_loss=choices.on_host_loss or profile.on_host_loss,
+        take_locks=choices.take_locks,
+        wait_s=choices.wait_s,
+        drop_caches=profile.drop_caches,
+        axes=names,
+        until=until_of(profile, choices) if search is None else None,
+        members=[profile_ref(member, params_given(member.profile, reaching)) for member in members],
+        secrets=secret_names(loaded, steps),
+        no_precondition=not choices.precondition and asks_for_precondition(loaded),
+        thresholds=dict(profile.findings),
+        criteria=list(profile.thresholds),
+        attested=attested(loaded, choices.attest, choices.words),
+        note=choices.note,
+        tags=dict(choices.tags),
+        search=search,
+        sources=list(choices.sources),
+    )
+
+
+def asks_for_precondition(loaded: LoadedProfile) -> bool:
+    """Tell whether a profile, or one of a suite, is preconditioned."""
+    profiles = [loaded.profile, *(member.profile for member in loaded.members.values())]
+    return any(profile.prepare.precondition is not None for profile in profiles)
+
+
+def params_given(profile: Profile, given: Mapping[str, str]) -> dict[str, ParamValue]:
+    """Return a profile's parameters with those of `given` that it has."""
+    return resolve_params(profile, {name: text for name, text in given.items() if name in profile.params})
+
+
+def suite_ref(loaded: LoadedProfile, params: Mapping[str, ParamValue], reaching: Mapping[str, str]) -> ProfileRef:
+    """Return a suite whole; what was changed in its profiles is changed in it."""
+    own = profile_ref(loaded, params)
+    for member in loaded.members.values():
+        own.changed.update(profile_ref(member, params_given(member.profile, reaching)).changed)
+    return own
+
+
+def reached_text(loaded: LoadedProfile, name: str, text: str) -> str:
+    """Return a value that reaches the profiles of a suite, for people: by the kind it has in the first of them."""
+    profile = next(member.profile for member in loaded.members.values() if name in member.profile.params)
+    return person_text(profile, name, parse_param(profile.params[name], text))
+
+
+def uneven(loaded: LoadedProfile, name: str, text: str) -> str:
+    """Return what to know of a parameter that gets one value though the suite's profiles differ by it."""
+    kept: dict[str, list[str]] = {}
+    for tag, member in loaded.members.items():
+        if name in member.profile.params:
+            kept.setdefault(person_text(member.profile, name, resolve_params(member.profile, {})[name]), []).append(tag)
+    if len(kept) < 2:
+        return ""
+    said = "; ".join(f"{value} in {', '.join(tags)}" for value, tags in kept.items() if value != text)
+    return f"{name}={text} in every profile of the suite, which differ by it: {said}"
+
+
+def secret_names(loaded: LoadedProfile, steps: Sequence[Step]) -> list[str]:
+    """Return the environment variables that parameters of kind secret name."""
+    profiles = [loaded.profile, *(member.profile for member in loaded.members.values())]
+    kinds = {name for profile in profiles for name, param in profile.params.items() if param.kind == "secret"}
+    values = (str(step.params[name]) for step in steps for name in sorted(kinds) if name in step.params)
+    return list(dict.fromkeys(value[2:-1] for value in values if re.fullmatch(SECRET_PATTERN, value)))
+
+
+def loads_on_servers(hosts: Sequence[HostAddress]) -> list[str]:
+    """Return what to know of hosts that the inventory has as storage nodes and that shall generate load."""
+    names = [host.name for host in hosts if host.role == "server"]
+    return [f"{', '.join(names)}: of role server in the inventory, and generates load here"] if names else []
+
+
+def first_target(members: Sequence[LoadedProfile]) -> str | None:
+    """Return what the first profile of a suite is about."""
+    found = (target_of(member.profile, resolve_params(member.profile, {})) for member in members)
+    return next((target for target in found if target), None)
+
+
+def headline_of(profile: Profile) -> Headline | None:
+    """Return the figure that a profile is about; None for a suite."""
+    spec = profile.headline_spec
+    return Headline(metric=spec.metric, direction=spec.direction, percentile=spec.percentile) if spec else None
+
+
+def swept(loaded: LoadedProfile, overrides: Mapping[str, str], wanted: MatrixChoice) -> list[str]:
+    """Return the names that the steps differ by, the slowest first."""
+    sweeps = [each.sweep for each in planned_profiles(loaded, overrides, wanted) if each.sweep is not None]
+    return list(dict.fromkeys(name for sweep in sweeps for name in axes(sweep)))
+
+
+def until_of(profile: Profile, choices: Choices) -> Until | None:
+    """Return when repetitions end by themselves; None when their number is fixed."""
+    repeat = profile.repeat
+    if isinstance(repeat, int) or choices.repeat is not None:
+        return None
+    return Until(width=repeat.until, least=repeat.min, most=repeat.max)
+
+
+def check_choices(choices: Choices) -> None:
+    """Raise UsageError when the choices cannot make a run of any profile."""
+    if not choices.hosts:
+        raise UsageError("no host chosen; name hosts, @groups, ranges like h[1-4], or 'local'")
+    if choices.repeat is not None and choices.repeat < 1:
+        raise UsageError(f"repeat {choices.repeat}: allowed are whole numbers from 1")
+    if choices.lease_s < MIN_LEASE_S:
+        raise UsageError(f"lease {choices.lease_s:g}s: allowed are {MIN_LEASE_S:g}s and more")
+
+
+def check_searched(choices: Choices, search: Search) -> None:
+    """Raise UsageError for what a search cannot go with: it decides itself what is measured, and how often."""
+    words = choices.words
+    if choices.repeat is not None:
+        told = f"a search measures again what is not known well enough; {words.points} bounds it"
+        raise UsageError(f"{words.repeat}: {told}")
+    if choices.sweep:
+        by_itself = f"a search goes over values by itself: {words.over}"
+        own = {"capacity": by_itself, "scaling": "scaling is over hosts alone"}
+        told = own.get(search.kind, "a curve is of one setting: run it once for each")
+        raise UsageError(f"{words.sweep} {', '.join(choices.sweep)}: {told}")
+
+
+def profile_ref(loaded: LoadedProfile, params: Mapping[str, ParamValue]) -> ProfileRef:
+    """Return the profile whole, with the parameters that differ from its defaults."""
+    profile = loaded.profile
+    defaults = resolve_params(profile, {})
+    source = profile.source.model_dump(exclude_none=True, mode="json") if profile.source else {}
+    return ProfileRef(
+        tag=profile.profile,
+        version=profile.version,
+        title=profile.title,
+        text=loaded.text,
+        sha256=loaded.sha256,
+        source={name: str(value) for name, value in source.items()},
+        changed={
+            name: person_text(profile, name, value) for name, value in params.items() if value != defaults.get(name)
+        },
+        preset=loaded.preset,
+        extends=[tag for tag, _ in loaded.bases],
+        bases=[text for _, text in loaded.bases],
+    )
+
+
+def target_of(profile: Profile, params: Mapping[str, ParamValue]) -> str | None:
+    """Return the directory or device the profile is about: its first parameter of such a kind."""
+    for name, param in profile.params.items():
+        if param.kind in ("directory", "path", "device"):
+            return str(params[name])
+    return None

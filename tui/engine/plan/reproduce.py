@@ -1,0 +1,157 @@
+"""Build the plan that repeats a run, or that reproduces a published result. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tui.engine.plan.plan import Choices, build_plan
+from tui.engine.plan.search import SearchChoice, doubled, usual_kind
+from tui.engine.plan.steps import MatrixChoice, build_steps, person_text
+from tui.model.address import HostAddress
+from tui.model.baseline import Baseline
+from tui.model.plan import Plan, ProfileRef
+from tui.model.problem import UsageError
+from tui.model.profile import resolve_params
+from tui.model.profile_parts import HOSTS_AXIS, axes
+from tui.model.search import HOSTS
+
+if TYPE_CHECKING:
+    from tui.engine.inputs.profiles import Catalogue, LoadedProfile
+    from tui.model.plan import Step
+    from tui.model.profile import ParamValue, Profile
+
+STARS = "***"  # a secret as people see it
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Choices, as `Choices` has them; `remarks` say in what the run cannot be the same."""
+
+    overrides: dict[str, str]
+    repeat: int | None = None
+    sweep: dict[str, list[str]] = field(default_factory=dict)
+    cleanup: bool | None = None
+    precondition: bool = True
+    search: SearchChoice | None = None  # None: as the profile says
+    remarks: tuple[str, ...] = ()
+
+
+def choices_again(plan: Plan, loaded: LoadedProfile) -> Again:
+    """Return what to choose of a profile, as it is now, for a run that was planned before.
+
+    What only people know is asked anew. Raises UsageError for runs that are made in another way.
+    """
+    if plan.proves is not None:
+        raise UsageError("a counter-experiment is made from the result that it is about")
+    profile = loaded.profile
+    overrides = {**_own(plan, profile), **_reaching(plan, loaded)}
+    searches = plan.search is not None
+    repeat = None if searches else _repeat(plan, loaded, overrides)
+    sweep = {} if searches else _sweep(plan, loaded, overrides)
+    return Again(
+        overrides=overrides,
+        repeat=repeat,
+        sweep=sweep,
+        cleanup=None if plan.cleanup == profile.prepare.cleanup else plan.cleanup,
+        precondition=not plan.no_precondition,
+        search=_search(plan, profile),
+        remarks=tuple(_remarks(plan, loaded, overrides)),
+    )
+
+
+def _search(plan: Plan, profile: Profile) -> SearchChoice | None:
+    """Return what to ask for so that the same is searched for; a run that measured measures again."""
+    search = plan.search
+    if search is None:
+        return None if usual_kind(profile) == "none" else SearchChoice("none")
+    usual = doubled(len(plan.hosts))
+    over = {} if search.kind == "curve" else {
+        knob.name: () if knob.name == HOSTS and knob.values == usual else knob.values for knob in search.over
+    }  # fmt: skip
+    limits = tuple(each.text for each in search.limits)
+    most_s = None if search.kind == "scaling" else max(search.most_point_s, search.point_s)
+    return SearchChoice(search.kind, limits, over, search.points, search.within_s, search.point_s, most_s)
+
+
+def _own(plan: Plan, profile: Profile) -> dict[str, str]:
+    """Return the parameters that differ from what the profile says now, or keep it from sweeping over them."""
+    defaults = resolve_params(profile, {})
+    fixed = set(axes(profile.sweep)) - set(plan.axes) if profile.sweep is not None else set()
+    return {
+        name: _text(profile, name, value)
+        for name, value in plan.params.items()
+        if name in defaults and name not in plan.axes and (value != defaults[name] or name in fixed)
+    }
+
+
+def _text(profile: Profile, name: str, value: ParamValue) -> str:
+    return str(value) if profile.params[name].kind == "secret" else person_text(profile, name, value)
+
+
+def _reaching(plan: Plan, loaded: LoadedProfile) -> dict[str, str]:
+    """Return what was set in the profiles of a suite."""
+    known = {name for member in loaded.members.values() for name in member.profile.params}
+    changed = {name: text for name, text in plan.profile.changed.items() if name not in loaded.profile.params}
+    return {name: text for name, text in changed.items() if name in known and text != STARS}
+
+
+def _repeat(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> int | None:
+    """Return the repetitions that somebody asked for; None when they are the profile's."""
+    if plan.until is not None:
+        return None
+    made = _most(plan.steps)
+    if made == _most(_planned(plan, loaded, overrides, None)) and isinstance(loaded.profile.repeat, int):
+        return None
+    return max(1, made // _most(_planned(plan, loaded, overrides, 1)))
+
+
+def _sweep(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the values of the axes that are not as the profile has them."""
+    if loaded.members:
+        return {}
+    profile = loaded.profile
+    now, then = _values(_planned(plan, loaded, overrides, 1)), _values(plan.steps)
+    return {
+        name: [person_text(profile, name, value) for value in then[name]]
+        for name in plan.axes
+        if name in then and name in profile.params and then[name] != now.get(name)
+    }
+
+
+def _planned(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str], repeat: int | None) -> list[Step]:
+    return build_steps(loaded, overrides, MatrixChoice(repeat, {}, not plan.no_precondition), plan.hosts)
+
+
+def _most(steps: Sequence[Step]) -> int:
+    return max((step.repetition for step in steps if not step.warmup), default=1)
+
+
+def _values(steps: Sequence[Step]) -> dict[str, list[ParamValue]]:
+    """Return the values of each axis but the number of hosts, in the order in which they are measured."""
+    found: dict[str, list[ParamValue]] = {}
+    for step in steps:
+        for name, value in step.point.items():
+            known = found.setdefault(name, [])
+            known += [value] if name != HOSTS_AXIS and value not in known else []
+    return found
+
+
+def _remarks(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> Iterator[str]:
+    if plan.profile.sha256 != loaded.sha256:
+        yield f"{plan.profile.tag} is not the same any more as in that run"
+    for name in sorted(set(plan.profile.changed) - set(overrides) - set(plan.axes)):
+        yield f"{name} was {plan.profile.changed[name]} in that run"
+
+
+def published_plan(baseline: Baseline, hosts: Sequence[str], catalogue: Catalogue) -> Plan:
+    """Return the plan of a baseline's profile at its point; one without steps where there is no such profile."""
+    addresses = [HostAddress(name) for name in hosts]
+    try:
+        loaded = catalogue.load(baseline.profile)
+        given = {**baseline.params, **baseline.at}
+        overrides = {name: str(value) for name, value in given.items() if name in loaded.profile.params}
+        return build_plan(loaded, Choices(hosts=addresses, overrides=overrides))
+    except UsageError:
+        return Plan(ProfileRef(baseline.profile, 1, "", "", ""), dict(baseline.params), addresses, [])

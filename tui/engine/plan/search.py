@@ -1,0 +1,450 @@
+"""The steps of a search and of a counter-experiment: slots, offered load, one changed parameter. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from tui import workloads
+from tui.capacity.budget import fits, lacking, lead_s
+from tui.engine.plan.choices import OPTIONS, Words
+from tui.engine.plan.steps import (
+    MatrixChoice,
+    Overrides,
+    check_act,
+    person_text,
+    planned_profiles,
+    randseed,
+    rounds_at,
+    unprepared,
+    with_fill,
+)
+from tui.metrics.registry import MIXED
+from tui.model.address import HostAddress
+from tui.model.alike import vain_axes
+from tui.model.extras import check_statistics
+from tui.model.plan import Plan, ProfileRef, Step
+from tui.model.problem import Problem, UsageError
+from tui.model.profile import Param, ParamValue, Profile, parse_limit, parse_param
+from tui.model.profile_check import knob_problem
+from tui.model.profile_load import Base, load_profile, recorded_profile
+from tui.model.profile_parts import MOST_POINTS, CapacitySpec, CurveSpec, knobs_of
+from tui.model.profile_parts import parse_limit as limit_of
+from tui.model.quantities import parse_duration, short_duration
+from tui.model.search import HOSTS, RATE, SAID, Knob, LoadChange, Offer, Proof, ProofQuestion, Search, SearchKind
+from tui.model.tool import SUITE
+from tui.workloads.base import Paced
+
+if TYPE_CHECKING:
+    from tui.engine.inputs.profiles import LoadedProfile
+
+AXIS = "load"
+MOST_S, LEAST_S = 15.0, 5.0  # of each of the two steps
+
+
+def proof_plan(plan: Plan, question: ProofQuestion, seconds: float | None = None) -> Plan:
+    """Return the plan of the first experiment that can be made. Raises UsageError with why none can.
+
+    `seconds` is the length of each of the two steps; by default that of the run's own, 15 s at most.
+    """
+    refused: list[str] = []
+    for experiment in question.experiments:
+        try:
+            return _planned(plan, question, experiment, seconds)
+        except UsageError as error:
+            refused.append(f"{SAID[experiment.change]}: {'; '.join(each.message for each in error.problems)}")
+    raise UsageError(f"{question.run_id}: no counter-experiment can be made: {'; '.join(refused)}")
+
+
+def _planned(plan: Plan, question: ProofQuestion, experiment: LoadChange, seconds: float | None) -> Plan:
+    step = plan.steps[question.step]
+    ref = next((member for member in plan.members if member.tag == step.profile), plan.profile)
+    profile, tool = kept_profile(ref), workloads.of(step)
+    length = seconds or min(MOST_S, max(LEAST_S, step.runtime_s or MOST_S))
+    as_it_was = tool.warm(profile, length)
+    changed = as_it_was
+    if experiment.change != "half-hosts":
+        changed = tool.vary(as_it_was, step.params, experiment.change)
+    steps = [
+        _one(plan, step, as_it_was, question.run_id, "as it was", 0),
+        _one(plan, step, changed, question.run_id, SAID[experiment.change], 1),
+    ]
+    if experiment.change == "half-hosts":
+        steps[1] = _fewer_hosts(steps[1])
+    return replace(
+        plan,
+        profile=ref,
+        params=dict(step.params),
+        texts={name: person_text(profile, name, value) for name, value in step.params.items()},
+        hosts=_hosts(plan, step),
+        steps=steps,
+        headline=plan.headline_of(step),
+        latency_kind=plan.latency_kind_of(step),
+        drop_caches=plan.drop_caches_before(step),
+        destroy=(),  # whoever starts it names again what is lost
+        take_locks=False,
+        wait_s=0.0,
+        telemetry=True,
+        axes=[AXIS],
+        until=None,
+        members=[],
+        remarks=refused_today(ref),
+        left_out=[],
+        note=f"counter-experiment: {question.run_id}",
+        proves=Proof(
+            question.run_id,
+            question.step,
+            question.kind,
+            question.limiter,
+            experiment,
+            question.before.get(experiment.prediction.figure),
+        ),
+    )
+
+
+def kept_profile(ref: ProfileRef) -> Profile:
+    """Return the profile that a plan was made from, as it was taken then. Raises UsageError."""
+    return recorded_profile(ref.text, ref.tag, _bases_of(ref))
+
+
+def refused_today(ref: ProfileRef) -> list[str]:
+    """Return why a file with the profile of a run would be refused today: checks that came later."""
+    try:
+        load_profile(ref.text, ref.tag, _bases_of(ref))
+    except UsageError as error:
+        return [f"as a file this profile is refused today: {problem}" for problem in error.problems]
+    return []
+
+
+def _bases_of(ref: ProfileRef) -> Base:
+    bases = dict(zip(ref.extends, ref.bases, strict=False))
+
+    def base(tag: str) -> tuple[str, str]:
+        if tag not in bases:
+            raise UsageError(f"{ref.tag}: the plan does not hold {tag}, which it extends")
+        return bases[tag], tag
+
+    return base
+
+
+def _hosts(plan: Plan, step: Step) -> list[HostAddress]:
+    """Return the hosts that the step was planned for: those that sat it out have their place among them."""
+    count = step.point.get("hosts")
+    return plan.hosts[: int(count)] if count is not None else list(plan.hosts)
+
+
+def _one(plan: Plan, step: Step, profile: Profile, run_id: str, name: str, index: int) -> Step:
+    hosts = _hosts(plan, step)
+    seeds = {host.name: randseed(f"{run_id} {name}", host.name, 1) for host in hosts}
+    (made,) = workloads.of(step).build_steps(profile, step.params, hosts, seeds)
+    title = f"{profile.profile} {name}"
+    kind = plan.latency_kind_of(step)
+    return replace(made, index=index, name=title, cell=title, point={AXIS: name}, latency_kind=kind)
+
+
+def _fewer_hosts(step: Step) -> Step:
+    """Return a step on half of its hosts: what they do, and with which share, stays the same."""
+    if len(step.tasks) < 2:
+        raise UsageError("there is one host")
+    tasks = step.tasks[: len(step.tasks) // 2]
+    in_flight = None if step.in_flight is None else step.in_flight * len(tasks) // len(step.tasks)
+    return replace(step, tasks=tasks, in_flight=in_flight)
+
+
+SPARE = 2  # measurements beyond those that a curve or a scaling run needs, for such as have to be made again
+AROUND = (0.25, 0.5, 1, 2, 4)  # times the default, where nobody says what values a parameter shall have
+
+
+Kind = SearchKind | Literal["none"]  # "none": to measure, not to search
+
+
+class SearchChoice(Struct, frozen=True):
+    """What was asked for at launch; what is None or empty is as the profile says."""
+
+    kind: Kind | None = None
+    limits: Sequence[str] = ()
+    over: Mapping[str, Sequence[int]] = field(default_factory=dict)  # values by name; none: chosen here
+    points: int | None = None
+    within_s: float | None = None
+    point_s: float | None = None
+    most_point_s: float | None = None
+
+    def asked(self, words: Words = OPTIONS) -> list[str]:
+        """Return what is asked of a search beside its kind."""
+        given = {
+            words.limits: self.limits or None, words.over: self.over or None, words.points: self.points,
+            words.within: self.within_s, words.point: self.point_s, words.most: self.most_point_s,
+        }  # fmt: skip
+        return [name for name, value in given.items() if value is not None]
+
+
+class Slotted(Struct, frozen=True):
+    """A search with what its profile makes of it, the steps for its points, and what to know of them."""
+
+    search: Search
+    steps: list[Step]
+    remarks: list[str]
+
+
+def usual_kind(profile: Profile) -> Kind:
+    """Return what a profile is run for when nothing is said."""
+    return "capacity" if profile.capacity else "curve" if profile.curve else "none"
+
+
+def search_of(loaded: LoadedProfile, wish: SearchChoice, hosts: int, words: Words = OPTIONS) -> Search | None:
+    """Return what a run is to find; None: nothing, it measures. Raises UsageError with every problem, in `words`."""
+    profile = loaded.profile
+    kind = wish.kind or usual_kind(profile)
+    if profile.tool == SUITE and (kind != "none" or wish.asked()):
+        raise UsageError(f"{profile.profile} is a suite: search with one of its profiles")
+    if kind == "none":
+        _check_nothing_asked(profile, wish, words)
+        return None
+    check_statistics(f"{profile.profile}: a {kind} search")
+    search = {"capacity": _capacity, "curve": _curve, "scaling": _scaling}[kind](profile, wish, hosts, words)
+    points = search.points if wish.points is None else wish.points
+    if not 1 <= points <= MOST_POINTS:
+        raise UsageError(f"{words.points} {points}: allowed are whole numbers from 1 to {MOST_POINTS}")
+    return replace(search, points=points, within_s=wish.within_s or search.within_s, **_lengths(wish, search, words))
+
+
+def _check_nothing_asked(profile: Profile, wish: SearchChoice, words: Words) -> None:
+    """Raise UsageError for bounds of a search where nothing is searched for."""
+    if not (asked := wish.asked(words)):
+        return
+    why = words.no_search if wish.kind else f"{profile.profile} has no search of its own"
+    advice = "" if wish.kind else f"; {words.what_searches}"
+    raise UsageError(f"{', '.join(asked)}: nothing is searched for, {why}{advice}")
+
+
+def _lengths(wish: SearchChoice, search: Search, words: Words) -> dict[str, float]:
+    """Return how long a point lasts, at least and at most. Raises UsageError where the least is the longer one."""
+    least = wish.point_s or search.point_s
+    if wish.most_point_s is not None and wish.most_point_s < least:
+        told = f"a point lasts {short_duration(least)} at least"
+        raise UsageError(f"{words.most} {short_duration(wish.most_point_s)}: {told}; {words.point} makes it shorter")
+    return {"point_s": least, "most_point_s": wish.most_point_s or max(search.most_point_s, least)}
+
+
+def _capacity(profile: Profile, wish: SearchChoice, hosts: int, words: Words) -> Search:
+    texts = wish.limits or (profile.capacity.limits if profile.capacity else [])
+    if not texts:
+        advice = f"{words.name_limits}, or in the profile capacity: {{limits: ['p99.9 < 2ms']}}"
+        raise UsageError(f"{profile.profile}: how much load is sustained depends on a limit: {advice}")
+    spec = profile.capacity or CapacitySpec(limits=list(texts))
+    over = {name: list(values) for name, values in wish.over.items()}
+    over = over or {name: [each for each in values if name != HOSTS or each <= hosts]
+                    for name, values in knobs_of(spec.over).items()}  # fmt: skip
+    if problems := [Problem(text) for name, values in over.items() if (text := knob_problem(profile, name, values))]:
+        raise UsageError(problems)
+    return Search(
+        "capacity",
+        spec.objective,
+        tuple(map(limit_of, texts)),
+        tuple(Knob(name, _values(profile, name, values, hosts, words)) for name, values in over.items()),
+        points=spec.points,
+        within_s=None if spec.within is None else parse_duration(spec.within),
+        point_s=parse_duration(spec.point),
+        most_point_s=parse_duration(spec.most),
+        tolerance=spec.tolerance,
+    )
+
+
+def _curve(profile: Profile, wish: SearchChoice, _: int, words: Words) -> Search:
+    if wish.over:
+        raise UsageError(f"{words.over} {', '.join(wish.over)}: a curve is over shares of full load, and nothing else")
+    spec = profile.curve or CurveSpec()
+    texts = wish.limits or spec.limits or (profile.capacity.limits if profile.capacity else [])
+    return Search(
+        "curve",
+        limits=tuple(map(limit_of, texts)),
+        points=len(set(spec.shares)) + 1 + SPARE,
+        within_s=None if spec.within is None else parse_duration(spec.within),
+        point_s=parse_duration(spec.point),
+        most_point_s=parse_duration(spec.most),
+        shares=tuple(map(float, spec.shares)),
+        order=spec.order,
+    )
+
+
+def _scaling(profile: Profile, wish: SearchChoice, hosts: int, words: Words) -> Search:
+    if hosts < 2:
+        raise UsageError(f"scaling is over numbers of hosts: one host was chosen; {words.name_hosts}")
+    if others := [name for name in wish.over if name != HOSTS]:
+        raise UsageError(f"{words.over} {', '.join(others)}: scaling is over hosts, and nothing else")
+    if wish.most_point_s is not None:
+        raise UsageError(f"{words.most}: points at full load are all as long as {words.point} says")
+    counts = _values(profile, HOSTS, wish.over.get(HOSTS, ()), hosts, words)
+    limits = tuple(map(limit_of, wish.limits))
+    search = Search("scaling", limits=limits, over=(Knob(HOSTS, counts),))
+    return replace(search, points=len(lacking(search, ())) + SPARE)
+
+
+def _values(profile: Profile, name: str, given: Sequence[int], hosts: int, words: Words = OPTIONS) -> tuple[int, ...]:
+    """Return the values of a knob, ascending: those given, those that the profile sweeps over, or some around it."""
+    if name == RATE:
+        return ()
+    if name == HOSTS:
+        if above := [each for each in given if each > hosts]:
+            few = f"{hosts} {'host was' if hosts == 1 else 'hosts were'} chosen"
+            raise UsageError(f"{words.over} hosts={','.join(map(str, above))}: {few}")
+        return tuple(sorted(set(given or doubled(hosts))))
+    swept = profile.sweep.grid.get(name, []) if profile.sweep else []
+    param = profile.params[name]
+    around = [max(1, round(int(parse_param(param, param.default)) * times)) for times in AROUND]
+    found = given or [int(each) for each in swept if not isinstance(each, bool)] or _allowed(param, around)
+    return tuple(sorted(set(found)))
+
+
+def doubled(hosts: int) -> tuple[int, ...]:
+    """Return the numbers of hosts to measure with where nobody says which: 1, 2, 4 ... all."""
+    return (*(2**power for power in range(hosts.bit_length()) if 2**power < hosts), hosts)
+
+
+def _allowed(param: Param, values: Sequence[int]) -> list[int]:
+    """Return the values within a parameter's bounds."""
+    least = 1 if param.min is None else parse_limit(param.kind, param.min)
+    most = float("inf") if param.max is None else parse_limit(param.kind, param.max)
+    return [each for each in values if least <= each <= most]
+
+
+def build_slots(
+    loaded: LoadedProfile,
+    overrides: Overrides,
+    search: Search,
+    hosts: Sequence[HostAddress],
+    *,
+    prepare: bool,
+    words: Words = OPTIONS,
+) -> Slotted:
+    """Return the steps of a search: preconditioning, then one for each point, with all of the load that may come.
+
+    Raises UsageError for a search that cannot measure one point.
+    """
+    (planned,) = planned_profiles(loaded, overrides, MatrixChoice())
+    planned = planned if prepare else unprepared(planned)
+    profile, knobs = planned.profile, {knob.name: knob.values[-1] for knob in search.over if knob.values}
+    check_act(profile, planned.params, (), knobs)
+    params = with_knobs(profile, planned.params, knobs)
+    slots = [_offered(profile, params, hosts, Offer(None, search.point_s), at) for at in range(1, search.points + 1)]
+    search = _led(search, slots[0])
+    check_limits(search, profile, slots[0].step)
+    _check_fits(search, words)
+    search = replace(search, heavier=_heavier(profile, params, search, hosts, slots[0].step))
+    steps = [*rounds_at(planned, params, {}, hosts, profile.profile), *(slot.step for slot in slots)]
+    steps = list(with_fill(profile, steps, []))
+    steps = [replace(step, index=index, pause_s=step.pause_s if index else 0.0) for index, step in enumerate(steps)]
+    own = workloads.get(profile.tool).set_by_search(profile, planned.params)
+    vain = [
+        f"search over {knob.name}: all of its values are the same load"
+        for knob in search.over
+        if any(job.in_vain for job in slots[0].step.jobs) and _is_vain(profile, planned.params, hosts, knob)
+    ]
+    return Slotted(search, steps, [*own, *_hosts_left_out(profile, search, len(hosts)), *vain])
+
+
+def _is_vain(profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], knob: Knob) -> bool:
+    """Tell whether the least and the most of a knob put the same load on."""
+    ends = [{knob.name: value} for value in dict.fromkeys((knob.values[0], knob.values[-1]))] if knob.values else []
+    steps = [_offered(profile, with_knobs(profile, params, at), hosts, Offer(None, 1.0, at), 1).step for at in ends]
+    return bool(vain_axes(steps, [knob.name]))
+
+
+def _heavier(
+    profile: Profile, params: Mapping[str, ParamValue], search: Search, hosts: Sequence[HostAddress], slot: Step
+) -> tuple[str, ...]:
+    """Return what to search over to get more load than the heaviest slot: each parameter that puts more in flight."""
+    if search.kind != "capacity":
+        return ()
+    found = []
+    for name in (name for name, param in profile.params.items() if param.kind == "count"):
+        twice = 2 * int(str(params[name]))
+        try:
+            more = _offered(profile, with_knobs(profile, params, {name: twice}), hosts, Offer(None, search.point_s), 1)
+        except UsageError:
+            continue  # beyond its bounds
+        if (more.step.in_flight or 0) > (slot.in_flight or 0):
+            found.append(_over_with(profile, search, name, twice, len(hosts)))
+    return tuple(found)
+
+
+def _over_with(profile: Profile, search: Search, name: str, twice: int, hosts: int) -> str:
+    """Return what a search is over with heavier values of a parameter, and its other knobs at their heaviest."""
+    known = any(knob.name == name for knob in search.over)
+    usual = () if known else _values(profile, name, (), hosts)
+    values = [] if twice <= max(usual, default=0) else _allowed(profile.params[name], [twice, 2 * twice])
+    all_hosts = Knob(HOSTS, (hosts,))
+    others = [replace(knob, values=knob.values[-1:]) for knob in search.over if knob.name != name]
+    heaviest = [f"{each.name}={each.values[0]}" if each.values else each.name for each in others if each != all_hosts]
+    return " ".join([*heaviest, f"{name}={','.join(map(str, values))}" if values else name])
+
+
+def _led(search: Search, slot: Paced) -> Search:
+    """Return a search that knows how long load goes on before each point. Raises UsageError where none can be paced."""
+    if slot.unpaced and search.offers_rates:
+        raise UsageError(slot.unpaced)
+    step = slot.step
+    own = step.startdelay_s + (step.ramp_s if slot.own_ramp else 0.0)
+    return replace(search, lead_s=own, own_ramp=slot.own_ramp)
+
+
+def _check_fits(search: Search, words: Words) -> None:
+    """Raise UsageError when the time is too short for one point."""
+    if fits(search, (), Offer(None, search.point_s)) is None:
+        lead = lead_s(search, search.point_s)
+        before = f", {short_duration(lead)} of it before it is measured" if lead else ""
+        told = f"one point takes {short_duration(lead + search.point_s)}{before}"
+        within = f"{words.within} {short_duration(search.within_s or 0.0)}"
+        raise UsageError(f"{within}: {told}; {words.point} makes it shorter")
+
+
+def _hosts_left_out(profile: Profile, search: Search, hosts: int) -> list[str]:
+    """Return which numbers of hosts of the profile's own are not measured with: more than were chosen."""
+    asked = knobs_of(profile.capacity.over).get(HOSTS, []) if profile.capacity and search.kind == "capacity" else []
+    if not (above := [str(each) for each in asked if each > hosts]):
+        return []
+    return [f"hosts {', '.join(above)} of the profile: left out, {hosts} {'is' if hosts == 1 else 'are'} chosen"]
+
+
+def check_limits(search: Search, profile: Profile, step: Step) -> None:
+    """Raise UsageError for limits on what the jobs do not do: no point could ever keep them."""
+    done = [*step.directions, *([MIXED] if {"read", "write"} <= set(step.directions) else [])]
+    wrong = [each for each in search.limits if each.direction and each.direction not in done]
+    if wrong:
+        text = f"has no {wrong[0].direction}: its jobs do {', '.join(done)}"
+        raise UsageError([Problem(f"limit '{each.text}': {profile.profile} {text}") for each in wrong])
+
+
+def with_knobs(profile: Profile, params: Mapping[str, ParamValue], knobs: Mapping[str, int]) -> dict[str, ParamValue]:
+    """Return parameters with those that are searched over at these values. Raises UsageError."""
+    found = dict(params)
+    for name, value in knobs.items():
+        if name in profile.params:
+            try:
+                found[name] = parse_param(profile.params[name], value)
+            except ValueError as error:
+                raise UsageError(f"parameter '{name}': {error}") from None
+    return found
+
+
+def offered_step(plan: Plan, slot: Step, offer: Offer) -> Paced:
+    """Return what a step of a search does when it offers this. Raises UsageError with why it cannot."""
+    profile = kept_profile(plan.profile)
+    number = [step.index for step in plan.slots].index(slot.index) + 1
+    params = with_knobs(profile, plan.params, offer.knobs)
+    made = _offered(profile, params, plan.hosts[: offer.knobs.get(HOSTS)], offer, number)
+    step = replace(made.step, index=slot.index, attempt=slot.attempt, pause_s=offer.settle_s)
+    return Paced(step, made.remarks)
+
+
+def _offered(
+    profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], offer: Offer, number: int
+) -> Paced:
+    name = f"{profile.profile} point {number}"
+    seeds = {host.name: randseed(name, host.name, 1) for host in hosts}
+    rate: dict[str, ParamValue] = {} if offer.rate_iops is None else {RATE: round(offer.rate_iops)}
+    made = workloads.get(profile.tool).pace(profile, params, hosts, seeds, offer.rate_iops, offer.seconds, offer.shares)
+    return replace(made, step=replace(made.step, name=name, cell=name, point={**offer.knobs, **rate}))

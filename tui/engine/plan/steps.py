@@ -1,0 +1,391 @@
+"""The steps of a plan: expand sweep, suite, repetitions and preconditioning, and drop duplicate points. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tui import workloads
+from tui.engine.plan.choices import OPTIONS, Words
+from tui.model.address import HostAddress
+from tui.model.alike import same_over, vain_axes
+from tui.model.plan import Headline, HostTask, Precondition, Step, Until
+from tui.model.problem import Problem, UsageError, did_you_mean
+from tui.model.profile import ParamValue, Profile, Scalar, expand, parse_param, placeholders, resolve_params, value_text
+from tui.model.profile_check import said_twice
+from tui.model.profile_model import idle_params
+from tui.model.profile_parts import (
+    HOSTS_AXIS,
+    MAX_STEPS,
+    SweepSpec,
+    axes,
+    grid_points,
+    host_counts,
+    with_values,
+    without,
+)
+from tui.model.quantities import parse_duration, parse_size
+
+if TYPE_CHECKING:
+    from tui.engine.inputs.profiles import LoadedProfile
+    from tui.model.profile_parts import PreconditionSpec
+
+
+def check_act(profile: Profile, params: Mapping[str, ParamValue], given: Iterable[str], varied: Iterable[str]) -> None:
+    """Raise UsageError for parameters that were given another value, or are varied, and change nothing."""
+    idle = idle_params(profile)
+    if not idle:
+        return
+    defaults = resolve_params(profile, {})
+    wrong = [name for name in given if name in idle and params.get(name) != defaults.get(name)]
+    wrong += [name for name in varied if name in idle]
+    if wrong:
+        told = [f"{profile.profile}: parameter '{each}' has no effect: {idle[each]}" for each in dict.fromkeys(wrong)]
+        raise UsageError(list(map(Problem, told)))
+
+
+def check_points(profile: Profile, steps: Sequence[Step], names: Iterable[str]) -> None:
+    """Raise UsageError when a sweep varies something that changes nothing of the load: its table would be noise."""
+    for name in names:
+        if name != HOSTS_AXIS and same_over(steps, name):
+            raise UsageError(f"{profile.profile}: sweep over '{name}': the load is the same with all of its values")
+
+
+def vain_texts(steps: Sequence[Step], names: Iterable[str]) -> list[str]:
+    """Return what the jobs of these steps ask for in vain, and which names of a sweep vary nothing but that."""
+    told = dict.fromkeys(job.in_vain for step in steps for job in step.jobs if job.in_vain)
+    same = vain_axes(steps, names)
+    return [*told, *(f"sweep over {name}: all of its points are the same load, so the best is chance" for name in same)]
+
+
+def with_fill(profile: Profile, steps: Sequence[Step], before: Sequence[Step]) -> Iterator[Step]:
+    """Yield the steps of a profile behind the one that fills their files, unless those `before` have filled them.
+
+    Raises UsageError when it cannot be known what to fill.
+    """
+    wanted = profile.prepare.precondition
+    if wanted is not None and wanted.fill and steps:
+        yield from _fill(profile, wanted, steps, before)
+    yield from steps
+
+
+def _fill(profile: Profile, wanted: PreconditionSpec, steps: Sequence[Step], before: Sequence[Step]) -> Iterator[Step]:
+    try:
+        tasks = workloads.get(profile.tool).fill(steps, wanted.fill, parse_size(wanted.bs))
+    except UsageError as error:
+        raise UsageError(f"{profile.profile}: precondition: {error}") from None
+    left = [task for task in tasks if not _is_filled(task, wanted.fill, before)]
+    if left:
+        yield replace(
+            steps[0],
+            name=profile.profile,
+            cell=f"{profile.profile} fill",
+            tasks=left,
+            point={},
+            runtime_s=None,
+            ramp_s=0.0,
+            startdelay_s=0.0,
+            directions=["write"],
+            in_flight=None,
+            jobs=[],
+            warmup=True,
+            optional=False,
+            precondition=Precondition("fill", wanted.fill),
+            headline=Headline("bandwidth", "write"),
+            drop_caches="no",
+            added_options={},
+        )
+
+
+def _is_filled(task: HostTask, times: int, before: Sequence[Step]) -> bool:
+    """Tell whether earlier steps fill all of these files as often, and as much of them; images: in the same way."""
+    fills = [step for step in before if step.precondition is not None and step.is_fill]
+    if task.images:
+        return any(task.job_file == other.job_file for step in fills for other in step.tasks)
+    filled = {
+        spec.path: spec
+        for step in fills
+        for other in step.tasks
+        if step.precondition is not None and step.precondition.times >= times
+        if other.host == task.host
+        for spec in other.files
+    }
+    return all(
+        (known := filled.get(spec.path)) is not None
+        and (not known.size_bytes or 0 < spec.size_bytes <= known.size_bytes)
+        and (known.start_bytes or 0) <= (spec.start_bytes or 0)
+        for spec in task.files
+    )
+
+
+def round_rules(wanted: PreconditionSpec | None) -> Iterator[Precondition]:
+    """Yield what each round of a load is; nothing when none are wanted."""
+    if wanted is None:
+        return
+    for number in range(1, wanted.rounds + 1):
+        yield Precondition("round", 0, number, wanted.rounds, wanted.window, wanted.range, wanted.slope)
+
+
+Params = dict[str, ParamValue]
+Overrides = Mapping[str, str]
+
+
+class MatrixChoice(Struct, frozen=True):
+    """What was asked for at launch: repetitions (None: as the profile says), and values to sweep over, as typed.
+
+    `precondition`: whether the profile's preconditioning is done.
+    """
+
+    repeat: int | None = None
+    sweep: Mapping[str, Sequence[str]] | None = None
+    precondition: bool = True
+    words: Words = OPTIONS
+
+
+class PlannedProfile(Struct, frozen=True):
+    """One profile to measure: alone, or as a member of a suite."""
+
+    profile: Profile
+    params: Params
+    overrides: Overrides  # as typed or as the suite sets them
+    sweep: SweepSpec | None
+    least: int
+    most: int
+    until: Until | None = None
+    member: bool = False
+    made: int = 0  # repetitions in earlier rounds of the suite
+    apart: tuple[str, ...] = ()  # parameters that tell it from other members of the same profile
+
+
+def build_steps(
+    loaded: LoadedProfile, overrides: Overrides, wanted: MatrixChoice, hosts: Sequence[HostAddress]
+) -> list[Step]:
+    """Return all steps of a run. Raises UsageError with every problem of parameters at once."""
+    steps: list[Step] = []
+    for turn in range(suite_rounds(loaded.profile, wanted)):
+        for planned in planned_profiles(loaded, overrides, wanted):
+            planned = planned if wanted.precondition else unprepared(planned)
+            own: list[Step] = []
+            for step in _steps_of(replace(planned, made=turn * planned.most), hosts):
+                own.append(step)
+                if len(steps) + len(own) > MAX_STEPS:
+                    tag = loaded.profile.profile
+                    raise UsageError(f"{tag}: more than {MAX_STEPS} steps; sweep less, or repeat less")
+            check_points(planned.profile, own, axes(planned.sweep or SweepSpec()))
+            steps += with_fill(planned.profile, own, steps)
+    if not steps:
+        tag = loaded.profile.profile
+        raise UsageError(f"{tag}: no point is left: every number of hosts leaves one without a share")
+    return [replace(step, index=index, pause_s=step.pause_s if index else 0.0) for index, step in enumerate(steps)]
+
+
+def unprepared(planned: PlannedProfile) -> PlannedProfile:
+    """Return a profile without its preconditioning."""
+    prepare = planned.profile.prepare.model_copy(update={"precondition": None})
+    return replace(planned, profile=planned.profile.model_copy(update={"prepare": prepare}))
+
+
+def suite_rounds(profile: Profile, wanted: MatrixChoice) -> int:
+    """Return how often a suite is run as a whole; repetitions of any other profile are made point by point."""
+    own = profile.repeat if isinstance(profile.repeat, int) else 1
+    return (wanted.repeat or own) if profile.tool == "suite" else 1
+
+
+def planned_profiles(loaded: LoadedProfile, overrides: Overrides, wanted: MatrixChoice) -> list[PlannedProfile]:
+    """Return the profiles to measure in order."""
+    if loaded.profile.tool != "suite":
+        return [_planned(loaded.profile, overrides, wanted)]
+    return _planned_members(loaded, overrides, wanted)
+
+
+def _planned(profile: Profile, overrides: Overrides, wanted: MatrixChoice, *, member: bool = False) -> PlannedProfile:
+    fixed = {name: value for name, value in overrides.items() if name not in (wanted.sweep or {})}
+    params = resolve_params(profile, fixed)
+    sweep = with_values(without(profile.sweep, fixed), known_axes(profile, wanted.sweep or {}, wanted.words))
+    if not member:
+        check_act(profile, params, fixed, axes(sweep or SweepSpec()))
+    repeat = profile.repeat
+    if member or wanted.repeat is None:
+        least, most = (repeat, repeat) if isinstance(repeat, int) else (repeat.min, repeat.max)
+    else:
+        least = most = wanted.repeat
+    until = Until(repeat.until, least, most) if not isinstance(repeat, int) and most > least else None
+    return PlannedProfile(profile, params, fixed, sweep, least, most, until, member)
+
+
+def known_axes(profile: Profile, sweep: Mapping[str, Sequence[str]], words: Words) -> Mapping[str, Sequence[str]]:
+    """Return values to sweep over as they are. Raises UsageError for what the profile does not take."""
+    again = f"{words.repeat} measures points again"
+    problems = []
+    for name, values in sweep.items():
+        param = profile.params.get(name)
+        if param is None:
+            known = ", ".join(profile.params) or "none"
+            told = f"unknown parameter '{name}'{did_you_mean(name, profile.params)}; {profile.profile} has: {known}"
+            problems.append(Problem(f"{words.sweep}: {told}"))
+            continue
+        for value in values:
+            try:
+                parse_param(param, value)
+            except ValueError as error:
+                problems.append(Problem(f"{words.sweep}: parameter '{name}': {error}"))
+        twice = said_twice(param, values)
+        problems += [Problem(f"{words.sweep}: parameter '{name}': {told}; {again}") for _, told in twice]
+    if problems:
+        raise UsageError(problems)
+    return sweep
+
+
+def _planned_members(loaded: LoadedProfile, overrides: Overrides, wanted: MatrixChoice) -> list[PlannedProfile]:
+    """Return the members of a suite: their own parameters are set by the suite, or by a name that it does not have."""
+    suite = loaded.profile
+    if wanted.sweep:
+        raise UsageError(f"{wanted.words.sweep}: {suite.profile} is a suite; sweep over one of its profiles")
+    _check_names(loaded, overrides)
+    own = {name: value for name, value in overrides.items() if name in suite.params}
+    params = resolve_params(suite, own)
+    texts = {name: value_text(suite.params[name].kind, value) for name, value in params.items()}
+    every = []
+    for member in suite.members:
+        profile = loaded.members[member.profile].profile
+        given = {name: expand(value, texts) for name, value in member.set.items()}
+        given |= {name: value for name, value in overrides.items() if name not in own and name in profile.params}
+        every.append((profile, given))
+    found = [
+        (_planned(profile, given, MatrixChoice(), member=True), told_apart(profile, every)) for profile, given in every
+    ]
+    return [replace(planned, apart=apart) for planned, apart in found]
+
+
+def told_apart(profile: Profile, members: Sequence[tuple[Profile, Overrides]]) -> tuple[str, ...]:
+    """Return the parameters that differ among the members of one profile: without them they would be repetitions."""
+    same = [given for other, given in members if other.profile == profile.profile]
+    names = dict.fromkeys(name for given in same for name in given)
+    return tuple(name for name in names if len({given.get(name) for given in same}) > 1)
+
+
+def _check_names(loaded: LoadedProfile, overrides: Overrides) -> None:
+    known = set(loaded.profile.params)
+    for member in loaded.members.values():
+        known |= set(member.profile.params)
+    tag, have = loaded.profile.profile, ", ".join(sorted(known)) or "none"
+    problems = [
+        Problem(f"unknown parameter '{name}'{did_you_mean(name, known)}; {tag} and its profiles have: {have}")
+        for name in overrides
+        if name not in known
+    ]
+    if problems:
+        raise UsageError(problems)
+
+
+def _steps_of(planned: PlannedProfile, hosts: Sequence[HostAddress]) -> Iterator[Step]:
+    """Yield the steps of one profile: every point with its rounds, its warm-up and its repetitions."""
+    sweep = planned.sweep or SweepSpec()
+    named = axes(sweep)
+    for values in grid_points(sweep):
+        for count in host_counts(sweep, len(hosts)):
+            params = _at_point(planned, values)
+            point: Params = {name: params[name] for name in (*planned.apart, *named) if name != HOSTS_AXIS}
+            if HOSTS_AXIS in named:
+                point[HOSTS_AXIS] = count
+                if _some_idle(planned.profile, params, count):
+                    continue  # it would be the measurement of fewer hosts under the name of more
+            yield from _cell_steps(planned, params, point, hosts[:count])
+
+
+def _some_idle(profile: Profile, params: Params, count: int) -> bool:
+    """Tell whether a total that is spread over so many hosts leaves one of them without a share."""
+    return any(int(params[name]) < count for name, param in profile.params.items() if param.spread)
+
+
+def _at_point(planned: PlannedProfile, values: Mapping[str, Scalar]) -> Params:
+    params = dict(planned.params)
+    for name, value in values.items():
+        params[name] = parse_param(planned.profile.params[name], value)
+    return params
+
+
+def _cell_steps(planned: PlannedProfile, params: Params, point: Params, hosts: Sequence[HostAddress]) -> Iterator[Step]:
+    profile = planned.profile
+    cell = cell_key(profile, point)
+    pause = span_of(profile.pause, params)
+    yield from rounds_at(planned, params, point, hosts, cell)
+    if warmup := span_of(profile.warmup, params):
+        step = _one(planned, workloads.get(profile.tool).warm(profile, warmup), params, hosts, cell, 0)
+        yield replace(step, point=point, warmup=True, pause_s=pause)
+    for number in range(1, planned.most + 1):
+        repetition = planned.made + number
+        step = _one(planned, profile, params, hosts, cell, repetition)
+        yield replace(step, point=point, repetition=repetition, optional=number > planned.least, pause_s=pause)
+
+
+def rounds_at(
+    planned: PlannedProfile, params: Params, point: Params, hosts: Sequence[HostAddress], cell: str
+) -> Iterator[Step]:
+    """Yield the load of a point as rounds until it is steady: the first ones are made in any case."""
+    profile, wanted = planned.profile, planned.profile.prepare.precondition
+    for rule in round_rules(wanted):
+        load = workloads.get(profile.tool).warm(profile, span_of(wanted.round if wanted else None, params))
+        step = _one(planned, load, params, hosts, cell, -(planned.made * rule.rounds + rule.number))
+        yield replace(
+            step, point=point, warmup=True, precondition=rule, optional=rule.number > rule.window, drop_caches="no"
+        )
+
+
+def _one(
+    planned: PlannedProfile, profile: Profile, params: Params, hosts: Sequence[HostAddress], cell: str, repetition: int
+) -> Step:
+    seeds = {host.name: randseed(cell, host.name, repetition) for host in hosts}
+    (step,) = workloads.get(profile.tool).build_steps(profile, params, list(hosts), seeds)
+    spec = profile.headline
+    return replace(
+        step,
+        name=cell,
+        cell=cell,
+        profile=profile.profile if planned.member else "",
+        headline=Headline(metric=spec.metric, direction=spec.direction, percentile=spec.percentile)
+        if planned.member
+        else None,
+        latency_kind=step.latency_kind or (profile.latency if planned.member else None),
+        drop_caches=profile.drop_caches if planned.member else None,
+        until=planned.until if planned.member else None,
+    )
+
+
+def cell_key(profile: Profile, point: Mapping[str, ParamValue]) -> str:
+    """Return what names a point of a matrix, for people too: ``ceph/randread bs=4k numjobs=1``."""
+    return " ".join([profile.profile, *(f"{name}={param_text(profile, name, value)}" for name, value in point.items())])
+
+
+def param_text(profile: Profile, name: str, value: ParamValue) -> str:
+    """Return a parameter's value as people write it: sizes and times as fio does."""
+    param = profile.params.get(name)
+    return str(value) if param is None else value_text(param.kind, value)
+
+
+def person_text(profile: Profile, name: str, value: ParamValue) -> str:
+    """Return a parameter's value for people: ``32M``, ``2s``, ``yes``; of a secret nothing but stars."""
+    if name in profile.params and profile.params[name].kind == "secret":
+        return "***"
+    return ("yes" if value else "no") if isinstance(value, bool) else param_text(profile, name, value)
+
+
+def span_of(spec: Scalar | None, params: Mapping[str, ParamValue]) -> float:
+    """Return the seconds of a warm-up or a pause, which may name a parameter; 0 when there is none."""
+    if spec is None:
+        return 0.0
+    names = placeholders(spec)
+    return float(params[names[0]]) if names else parse_duration(spec)
+
+
+def randseed(cell: str, host: str, repetition: int) -> int:
+    """Return a seed that differs by point, host and repetition and is the same again for the same plan.
+
+    Reproducible on purpose: the same plan reads the same offsets, hosts never share a sequence.
+    """
+    digest = hashlib.sha256(f"{cell}\0{host}\0{repetition}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") or 1

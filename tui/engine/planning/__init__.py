@@ -1,1 +1,0 @@
-"""From profile, hosts and choices to a plan. Pure."""

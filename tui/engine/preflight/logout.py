@@ -1,0 +1,148 @@
+"""What logging out takes away from runs on this machine: processes that systemd ends, keys of a forwarded agent."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.model.address import HostAddress
+from tui.model.bounded import read_text
+from tui.model.plain import some
+from tui.remote.transport import HostError
+
+if TYPE_CHECKING:
+    from tui.remote.connections import Connections
+
+DEADLINE_S = 3.0
+LOGIND_PROPERTY = (
+    *("busctl", "get-property", "org.freedesktop.login1", "/org/freedesktop/login1"),
+    *("org.freedesktop.login1.Manager", "KillUserProcesses"),
+)
+LOGIND_FILES = ("logind.conf", "logind.conf.d/*.conf")
+LOGIND_FOLDERS = ("usr/lib/systemd", "run/systemd", "etc/systemd")
+KILLS = "systemd ends runs, and tmux, when you log out (KillUserProcesses=yes)"
+KILLS_ADVICE = "loginctl enable-linger, then: systemd-run --user --scope benchtui"
+FORWARDED = (
+    "your keys come from a forwarded agent: when you log out, a lost connection cannot be re-established",
+    "keep this session, use a key file here, or run an ssh-agent on this machine",
+)
+
+
+def ends_at_logout(environ: Mapping[str, str], root: Path = Path("/")) -> bool | None:
+    """Return whether systemd ends this process when its user logs out; None when that cannot be told.
+
+    A scope of the login session is ended, linger or not; what runs under the user's own service manager lives as long
+    as that does, which is for ever with linger (logind.conf(5), loginctl(1)).
+    """
+    user = environ.get("USER") or environ.get("LOGNAME") or ""
+    if not (root / "run/systemd/system").is_dir() or user == "root":  # KillExcludeUsers=root
+        return False
+    kills = kill_user_processes(environ, root)
+    if not kills:
+        return kills
+    managed = re.search(r"/user@\d+\.service/", text_of(root / "proc/self/cgroup"))
+    return not (managed and lingers(user, root))
+
+
+def logout_warning(environ: Mapping[str, str], root: Path = Path("/")) -> str | None:
+    """Return that a run started here would not outlive the logout, and what to do."""
+    return f"{KILLS}: {KILLS_ADVICE}" if ends_at_logout(environ, root) else None
+
+
+def lingers(user: str, root: Path = Path("/")) -> bool:
+    """Return whether the user's service manager stays after the last logout."""
+    return (root / "var/lib/systemd/linger" / user).exists()
+
+
+def kill_user_processes(environ: Mapping[str, str], root: Path = Path("/")) -> bool | None:
+    """Return what logind says, else what its files say, else None."""
+    answer = output_of(LOGIND_PROPERTY, environ)
+    if answer in ("b true", "b false"):
+        return answer == "b true"
+    files = [path for folder in LOGIND_FOLDERS for glob in LOGIND_FILES for path in sorted((root / folder).glob(glob))]
+    return last_setting("".join(f"{text_of(path)}\n" for path in files))
+
+
+def last_setting(text: str) -> bool | None:
+    """Return the last KillUserProcesses of logind.conf texts; the commented one is the built-in value."""
+    builtin = re.findall(r"^#\s*KillUserProcesses=(\w+)", text, re.MULTILINE)
+    chosen = re.findall(r"^KillUserProcesses=(\w+)", text, re.MULTILINE)
+    values = [*builtin[-1:], *chosen]
+    return values[-1].lower() in ("yes", "true", "on", "1") if values else None
+
+
+def output_of(command: Sequence[str], environ: Mapping[str, str]) -> str | None:
+    """Return what a command prints, stripped; None when it is missing, fails, or takes too long."""
+    program = shutil.which(command[0], path=environ.get("PATH", os.defpath))
+    if program is None:
+        return None
+    try:
+        done = subprocess.run(
+            [program, *command[1:]],
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=DEADLINE_S,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode(errors="replace").strip()
+
+
+def text_of(path: Path) -> str:
+    """Return a file's text; nothing when it cannot be read."""
+    try:
+        return read_text(path, errors="replace")
+    except OSError:
+        return ""
+
+
+def agent_may_go(environ: Mapping[str, str]) -> bool:
+    """Return whether the agent of this session is a forwarded one."""
+    from tui.remote.agentsock import is_forwarded
+
+    path = environ.get("SSH_AUTH_SOCK")
+    return bool(path) and is_forwarded(str(path), environ)
+
+
+def forwarded_agent(by_agent: Mapping[str, str], environ: Mapping[str, str]) -> str | None:
+    """Return what a forwarded agent means for servers that took its keys. `by_agent`: its socket by server."""
+    from tui.remote.agentsock import is_forwarded
+
+    forwarded = {path for path in dict.fromkeys(by_agent.values()) if is_forwarded(path, environ)}
+    names = [name for name, path in by_agent.items() if path in forwarded]
+    return f"{'; '.join(FORWARDED)} (used by {some(names, 3)})" if names else None
+
+
+async def agent_warning(
+    hosts: Sequence[HostAddress], connections: Connections, environ: Mapping[str, str]
+) -> str | None:
+    """Return what a forwarded agent means for a run on these hosts. One host of each kind is logged in to.
+
+    Nobody is asked for anything; without a forwarded agent, no host is contacted.
+    """
+    import asyncio
+
+    if not agent_may_go(environ):
+        return None
+    chosen = await asyncio.to_thread(one_of_each, hosts, connections)
+    await asyncio.gather(*(connections.connect(host) for host in chosen), return_exceptions=True)
+    return forwarded_agent(connections.by_agent, environ)
+
+
+def one_of_each(hosts: Iterable[HostAddress], connections: Connections) -> list[HostAddress]:
+    """Return one host of each way to log in: user, key files, agent, bastions. `local` is none of them."""
+    found: dict[object, HostAddress] = {}
+    for host in hosts:
+        if host.transport == "ssh":
+            with contextlib.suppress(HostError):
+                way = connections.resolve(host)
+                found.setdefault((way.user, way.identities, way.agent, way.identities_only, way.jumps), host)
+    return list(found.values())

@@ -1,0 +1,84 @@
+"""Load generators that hosts do not have, found before the launch so that a suite can run without them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from tui import workloads
+from tui.engine.preflight import mpi_hosts
+from tui.model.address import HostAddress
+from tui.model.plan import LeftOut, Plan, Step
+from tui.remote import mpi
+from tui.remote.fan_out import fan_out, looking_on
+
+if TYPE_CHECKING:
+    from tui.engine.preflight.host_check import HostCheck
+    from tui.remote.connections import Connections
+
+Lacking = Mapping[str, list[str]]
+"""Hosts by what is not on them: the program that a step launches, or the command that it runs."""
+
+
+def has_several_tools(plan: Plan) -> bool:
+    """Tell whether something would be left to measure without one of the plan's load generators."""
+    return len({step.tool for step in plan.steps}) > 1
+
+
+async def look_for_lacking(plan: Plan, connections: Connections) -> Lacking:
+    """Return what hosts lack. A host that cannot be looked at is left to the engine, which says why."""
+    seen, _ = await fan_out({host.name: _look(plan, host, connections) for host in plan.hosts})
+    found: dict[str, list[str]] = {}
+    for host, names in seen.items():
+        for name in names:
+            found.setdefault(name, []).append(host)
+    return found
+
+
+async def _look(plan: Plan, address: HostAddress, connections: Connections) -> list[str]:
+    steps = [step for step in plan.steps if address.name in step.hosts]
+    programs = dict.fromkeys(name for step in steps for name in programs_of(step))
+    required = [need for step in steps for need in workloads.of(step).requirements([step])]
+    needs = {need.command: need.version_args for need in required}
+    async with looking_on(address, connections, "look") as agent:
+        probe = await agent.probe((), needs)
+        facts = {name: await mpi.probe(agent, "/", name) for name in programs}
+    absent = [name for name, found in facts.items() if not (found.program or found.not_executable)]
+    return [*(command for command in needs if command not in probe.tools), *absent]
+
+
+def lacking_by_checks(plan: Plan, checks: Mapping[str, HostCheck]) -> Lacking:
+    """Return what hosts lack as far as earlier checks of them tell: they looked for the usual names alone."""
+    looked_for = {need.command for each in workloads.every() for need in each.requirements(())}
+    looked_for |= {program.launch.program for program in mpi_hosts.programs().values()}
+    names = dict.fromkeys(name for step in plan.steps for name in needed(step) if name in looked_for)
+    checked = {host.name: checks[host.name].facts for host in plan.hosts if host.name in checks}
+    lacks = {name: [host for host, facts in checked.items() if facts and f"{name}_path" not in facts] for name in names}
+    return {name: hosts for name, hosts in lacks.items() if hosts}
+
+
+def programs_of(step: Step) -> list[str]:
+    """Return the program that a step launches over all its hosts, if it does."""
+    workload = workloads.of(step)
+    return [workload.program(step).launch.program] if workload.course == "mpi" else []
+
+
+def needed(step: Step) -> list[str]:
+    """Return the commands without which a step cannot run."""
+    return [*programs_of(step), *(need.command for need in workloads.of(step).requirements([step]))]
+
+
+def without(plan: Plan, lacking: Lacking) -> Plan:
+    """Return the plan without the steps that hosts lack something for; as it is when none would be left."""
+    kept: list[Step] = []
+    out: dict[tuple[str, str], list[Step]] = {}
+    for step in plan.steps:
+        name = next((name for name in needed(step) if set(lacking.get(name, ())) & set(step.hosts)), None)
+        (kept if name is None else out.setdefault((step.profile or plan.profile.tag, name), [])).append(step)
+    if not kept or not out:
+        return plan
+    steps = [replace(step, index=index, pause_s=step.pause_s if index else 0.0) for index, step in enumerate(kept)]
+    left = [LeftOut(tag, len(steps), f"{name} is missing", list(lacking[name])) for (tag, name), steps in out.items()]
+    return replace(plan, steps=steps, left_out=[*plan.left_out, *left])

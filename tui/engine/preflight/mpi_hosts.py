@@ -1,0 +1,372 @@
+"""MPI on the hosts: which library and launcher, whether all hosts match, and how ranks are launched."""
+
+from __future__ import annotations
+
+import ipaddress
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tui import workloads
+from tui.model.plan import MpiLaunch, Plan, Step
+from tui.remote import mpi
+from tui.remote.mpi import Family, Launcher, MpiFacts, is_address
+from tui.workloads.mpi import MpiProgram, Tried
+
+if TYPE_CHECKING:
+    from tui.model.hostfacts import Fact
+    from tui.remote.agent import Agent
+
+Problem = tuple[str, str]  # code, message
+PROXY: Mapping[Family, str] = {"mpich": "hydra_pmi_proxy", "intel": "hydra_pmi_proxy", "openmpi": "orted"}
+PACKAGE: Mapping[Family, str] = {"mpich": "MPICH", "openmpi": "Open MPI", "intel": "Intel MPI"}
+HOST_FILE, LAUNCH_FILE = "hosts", "launch.sh"
+LAUNCH_SCRIPT = "# says which proxy mpirun wants where; benchtui starts it\nprintf 'BT-LAUNCH %s\\n' \"$*\"\n"
+# Open MPI keeps files under TMPDIR by hostname: two hosts on one machine must not share them, and none shall stay.
+OWN_TMP = ["/bin/sh", "-c", 'TMPDIR=$PWD exec "$@"', "mpi"]
+SHARED_MEMORY = "OMPI_MCA_btl_vader_backing_directory"
+NEWEST_OPENMPI = 4  # Open MPI 5 launches by another runtime
+
+
+@dataclass
+class Cluster:
+    """Hosts in the order of their ranks, the head first. `tried` is what a trial told; before it nothing is known."""
+
+    tool: str
+    program: MpiProgram
+    facts: Mapping[str, MpiFacts]
+    family: Family
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    tried: Tried = field(default_factory=Tried)
+    scratch: str = ""  # the run's directory for shared memory, in which each host has one by its mark
+
+    @property
+    def launch(self) -> MpiLaunch:
+        """What is launched, and how."""
+        return self.program.launch
+
+    @property
+    def hosts(self) -> list[str]:
+        """Names in the order of ranks."""
+        return list(self.facts)
+
+    @property
+    def head(self) -> str:
+        """The host that mpiexec runs on."""
+        return self.hosts[0]
+
+    @property
+    def launcher(self) -> Launcher | None:
+        """The head's mpiexec."""
+        return self.facts[self.head].launcher(self.family)
+
+    @property
+    def path(self) -> str:
+        """The program's path, the same on all hosts."""
+        return self.facts[self.head].program
+
+    @property
+    def nodes(self) -> list[int]:
+        """How many nodes the program may count: it goes by MPI's nodes, or by hostnames."""
+        return [self.tried.nodes] if self.tried.nodes else sorted({len(self.facts), self.machines})
+
+    @property
+    def machines(self) -> int:
+        """How many hostnames there are: several hosts of a run may be one machine."""
+        return len({facts.hostname for facts in self.facts.values()})
+
+    @property
+    def by_proxy(self) -> bool:
+        """Whether benchtui starts the proxies."""
+        return self.launch.launcher == "benchtui"
+
+
+def family_of(launch: MpiLaunch, head: MpiFacts) -> Family:
+    """Return the MPI to launch with: as asked for, else as the program was built, else what the head has."""
+    if launch.family != "auto":
+        return launch.family
+    return head.family or ("mpich" if head.launcher("mpich") else "openmpi")
+
+
+def judge(cluster: Cluster) -> dict[str, list[Problem]]:
+    """Return by host why it cannot take part; hosts without a problem are left out."""
+    found = {host: [*_host_problems(cluster, host), *_pair_problems(cluster, host)] for host in cluster.hosts}
+    return {host: problems for host, problems in found.items() if problems}
+
+
+def _host_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
+    facts, family, tool = cluster.facts[host], cluster.family, cluster.tool
+    wanted = cluster.launch.program
+    if facts.not_executable:
+        yield f"{tool}-unusable", f"{wanted} is not executable for {facts.user}"
+    elif not facts.program:
+        yield f"{tool}-missing", f"{wanted} is not found for {facts.user}"
+    if facts.missing:
+        yield f"{tool}-unusable", f"{facts.program} lacks libraries: {facts.missing}"
+    if facts.family not in (None, family):
+        built = PACKAGE[facts.family] if facts.family else "another MPI"
+        yield "mpi-mixed", f"{facts.program} is built with {built}, the run uses {PACKAGE[family]}"
+    yield from _launcher_problems(cluster, host)
+    need = cluster.program.inodes(len(cluster.facts))
+    if facts.free_inodes is not None and 0 < facts.free_inodes < need:
+        where = cluster.launch.directory
+        yield "no-inodes", f"{need} files and directories are needed at once, {facts.free_inodes} are free in {where}"
+
+
+def _launcher_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
+    facts, family = cluster.facts[host], cluster.family
+    package, proxy = PACKAGE[family], PROXY[family]
+    launcher = facts.launcher(family)
+    if host == cluster.head and launcher is None:
+        others = ", ".join(dict.fromkeys(f"{PACKAGE[each.family]} {each.version}" for each in facts.launchers))
+        yield "mpi-missing", f"mpiexec of {package} is not found" + (f"; there is {others}" if others else "")
+    elif proxy not in facts.proxies and family != "intel":
+        yield "mpi-missing", f"{proxy} is not found; install {package} as on {cluster.head}"
+    if family == "intel" and cluster.by_proxy:
+        yield "mpi-family", "Intel MPI starts its proxies itself: write launcher: plain in the profile"
+    if family == "openmpi" and launcher and major(launcher.version) > NEWEST_OPENMPI and cluster.by_proxy:
+        yield "mpi-family", f"Open MPI {launcher.version} starts its daemons itself: write launcher: plain"
+
+
+def _pair_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
+    """Compare a host with the head, and with those before it."""
+    facts, head, tool = cluster.facts[host], cluster.facts[cluster.head], cluster.tool
+    before = cluster.hosts[: cluster.hosts.index(host)]
+    own, first = facts.launcher(cluster.family), cluster.launcher
+    if own and first and own.version != first.version:
+        package = PACKAGE[cluster.family]
+        yield "mpi-version", f"{package} {own.version} here, {first.version} on {cluster.head}: they must be the same"
+    if facts.program and head.program and facts.program != head.program:
+        yield f"{tool}-path", f"{tool} is {facts.program} here, {head.program} on {cluster.head}: one path is needed"
+    elif facts.checksum != head.checksum and facts.program:
+        yield f"{tool}-differs", f"{facts.program} is another build than on {cluster.head}: install the same everywhere"
+    for other in before:
+        same_name = cluster.facts[other].hostname == facts.hostname
+        if same_name and not (facts.boot_id and cluster.facts[other].boot_id == facts.boot_id):
+            yield "hostname-not-unique", f"its hostname {facts.hostname} is that of {other}: they would count as one"
+        if host in cluster.addresses and cluster.addresses.get(other) == cluster.addresses[host]:
+            yield "mpi-address", f"its address {cluster.addresses[host]} is that of {other}"
+    if host not in cluster.addresses:
+        wanted = cluster.launch.addresses
+        known = ", ".join(facts.addresses) or "none that is known"
+        yield "mpi-address", f"no address for MPI ({wanted}); it has {known}"
+
+
+def doubts(cluster: Cluster) -> dict[str, list[str]]:
+    """Return by host what should be known, though it does not hinder."""
+    found: dict[str, list[str]] = {}
+    ranks = cluster.launch.ranks_per_host
+    for host, facts in cluster.facts.items():
+        told = []
+        if facts.cpus and facts.cpus < ranks:
+            told.append(f"{ranks} ranks share {facts.cpus} CPUs; ranks that wait keep a CPU busy")
+        if facts.running:
+            told.append(f"{facts.running} processes named {posixpath.basename(facts.program)} run already")
+        if facts.old and host == cluster.head:
+            told.append(f"left by older runs in {cluster.launch.directory}: {', '.join(facts.old)}")
+        found |= {host: told} if told else {}
+    return found
+
+
+# -- addresses
+
+
+def addresses_of(launch: MpiLaunch, facts: Mapping[str, MpiFacts]) -> dict[str, str]:
+    """Return the address of each host at which the others reach it; hosts without one are left out."""
+    pairs = dict(pair.split("=", 1) for pair in launch.addresses.replace(" ", "").split(",") if "=" in pair)
+    chosen = {host: pairs.get(host) or _address(launch.addresses, each, len(facts)) for host, each in facts.items()}
+    return {host: address for host, address in chosen.items() if address}
+
+
+def _address(wanted: str, facts: MpiFacts, hosts: int) -> str:
+    if "=" in wanted:
+        return ""
+    by_ssh = [facts.ssh_address] if _is_own(facts.ssh_address, facts) else []
+    if wanted != "auto":
+        network = ipaddress.ip_network(wanted, strict=False)
+        return next((each for each in (*by_ssh, *facts.addresses) if ipaddress.ip_address(each) in network), "")
+    if hosts == 1:
+        return "127.0.0.1"
+    if by_ssh:
+        return facts.ssh_address
+    return next((each for each in facts.addresses if _is_reachable(each)), "")
+
+
+def _is_own(address: str, facts: MpiFacts) -> bool:
+    """Return whether an address is the host's: all of 127.0.0.0/8 are, though interfaces show 127.0.0.1 alone."""
+    return address in facts.addresses or (is_address(address) and address.startswith("127."))
+
+
+def _is_reachable(address: str) -> bool:
+    parsed = ipaddress.ip_address(address)
+    return parsed.version == 4 and not parsed.is_loopback and not parsed.is_link_local
+
+
+def networks(cluster: Cluster) -> str:
+    """Return the networks of the addresses for Open MPI, which goes by interface: each host finds its own in it."""
+    if "/" in cluster.launch.addresses:
+        return cluster.launch.addresses
+    own = cluster.addresses.items()
+    nets = ("127.0.0.0/8" if ipaddress.ip_address(a).is_loopback else cluster.facts[h].network_of(a) for h, a in own)
+    return ",".join(dict.fromkeys(nets))
+
+
+# -- commands
+
+
+def host_file(cluster: Cluster, ranks_per_host: int) -> str:
+    """Return the hosts with their ranks: without the number ranks would be dealt round."""
+    count = f" slots={ranks_per_host}" if cluster.family == "openmpi" else f":{ranks_per_host}"
+    return "".join(f"{cluster.addresses[host]}{count}\n" for host in cluster.hosts)
+
+
+def mpiexec(
+    cluster: Cluster, run_id: str, marks: Mapping[str, str], ranks_per_host: int, words: Sequence[str]
+) -> list[str]:
+    """Return the head's command. Of the head's environment nothing travels but what is named; `marks` are by host."""
+    path = cluster.launcher.path if cluster.launcher else "mpiexec"
+    if cluster.family == "openmpi":
+        own = OWN_TMP if cluster.by_proxy else []
+        return [*own, path, *_openmpi(cluster, run_id, marks, ranks_per_host, list(words))]
+    return [path, *_hydra(cluster, run_id, marks, ranks_per_host, list(words))]
+
+
+def _hydra(cluster: Cluster, run_id: str, marks: Mapping[str, str], ranks: int, words: list[str]) -> list[str]:
+    how = ["-launcher", "manual"] if cluster.by_proxy else ["-launcher", "ssh"]
+    common = [*how, "-localhost", cluster.addresses[cluster.head], "-f", HOST_FILE, "-genvnone"]
+    for name, value in {"BENCHTUI_RUN": run_id, **cluster.launch.env}.items():
+        common += ["-genv", name, value]
+    where = ["-wdir", "/tmp"]  # it holds for its own section only
+    if cluster.by_proxy:
+        return [*common, *where, "-np", str(ranks * len(cluster.hosts)), *words]
+    each = [[*where, "-np", str(ranks), "-env", "BENCHTUI_HOST", marks[host], *words] for host in cluster.hosts]
+    return [*common, *_sections(each)]
+
+
+def _openmpi(cluster: Cluster, run_id: str, marks: Mapping[str, str], ranks: int, words: list[str]) -> list[str]:
+    common = ["--noprefix", "--bind-to", "none", "--hostfile", HOST_FILE]
+    if cluster.by_proxy:
+        common += ["--mca", "plm_rsh_agent", f"/bin/sh {LAUNCH_FILE}", "--leave-session-attached"]
+    nets = networks(cluster)
+    settings = {"plm_rsh_no_tree_spawn": "1", "oob_tcp_if_include": nets, "btl_tcp_if_include": nets}
+    settings |= {"btl": "tcp,self,vader", "pml": "ob1", "mpi_yield_when_idle": "1"}
+    settings |= {"orte_tmpdir_base": cluster.scratch} if cluster.scratch and not cluster.by_proxy else {}
+    common += [word for name, value in settings.items() for word in ("--mca", name, value)]
+    common += ["--allow-run-as-root"] if cluster.facts[cluster.head].root else []
+    parts = []
+    for host in cluster.hosts:
+        env = {"BENCHTUI_RUN": run_id, "BENCHTUI_HOST": marks[host], **cluster.launch.env}
+        env |= {SHARED_MEMORY: f"{cluster.scratch}/{marks[host]}"} if cluster.scratch else {}
+        place = ["--wdir", "/tmp", "-np", str(ranks), "-host", f"{cluster.addresses[host]}:{ranks}"]
+        parts.append([*place, *(word for pair in env.items() for word in ("-x", "=".join(pair))), *words])
+    return [*common, *_sections(parts)]
+
+
+def _sections(parts: Sequence[list[str]]) -> list[str]:
+    """Return parts of one program with ":" between them, as mpiexec takes them."""
+    return [word for index, part in enumerate(parts) for word in ([":"] if index else []) + part]
+
+
+def proxy_of(cluster: Cluster, line: str) -> tuple[str, list[str]]:
+    """Return the host and the command of a proxy that mpiexec asks for. Raises ValueError for anything else.
+
+    Only the proxy that the preflight found is started, with the words that mpiexec has for it, and never by a shell.
+    """
+    words = shlex.split(line)
+    name = PROXY[cluster.family]
+    at = next((index for index, word in enumerate(words) if posixpath.basename(word) == name), None)
+    if at is None or not line.isprintable():
+        raise ValueError(f"mpiexec asks for something that is no {name}: {line[:200]}")
+    rest = [word for word in words[at + 1 :] if word != "--daemonize"]
+    if cluster.family == "openmpi":
+        by_address = {address: host for host, address in cluster.addresses.items()}
+        host = by_address.get(words[0], "")
+    else:
+        place = int(rest[rest.index("--proxy-id") + 1]) if "--proxy-id" in rest else -1
+        host = cluster.hosts[place] if 0 <= place < len(cluster.hosts) else ""
+    if not host:
+        raise ValueError(f"mpiexec asks for a proxy on a host that is not of this run: {line[:200]}")
+    own = OWN_TMP if cluster.family == "openmpi" else []
+    return host, [*own, cluster.facts[host].proxies[name], *rest]
+
+
+def major(version: str) -> int:
+    """Return the first number of a version; 0 when there is none."""
+    match = re.match(r"\d+", version)
+    return int(match[0]) if match else 0
+
+
+def program_of(step: Step) -> MpiProgram:
+    """Return what a step launches."""
+    return workloads.of(step).program(step)
+
+
+def key_of(step: Step) -> str:
+    """Return what this look and a trial hold for: the same launch on the same hosts."""
+    launch = program_of(step).launch
+    return f"{step.hosts} {launch.program} {launch.family} {launch.directory} {launch.addresses} {launch.options}"
+
+
+def cluster_of(step: Step, facts: Mapping[str, MpiFacts]) -> Cluster:
+    """Return the hosts of a program, of which the first one is known."""
+    program = program_of(step)
+    family = family_of(program.launch, facts[step.hosts[0]])
+    return Cluster(step.tool, program, facts, family, addresses_of(program.launch, facts))
+
+
+def with_advice(plan: Plan, tool: str, problem: Problem) -> str:
+    """Return a problem's message with what can be done about it."""
+    code, message = problem
+    others = any(step.tool != tool for step in plan.steps)
+    leave = "run --skip-missing leaves out what needs it, Review offers that at Enter"
+    leave = leave if others and code == f"{tool}-missing" else ""
+    return "; ".join(text for text in (message, workloads.get(tool).advice(code), leave) if text)
+
+
+Seen = Mapping[str, mpi.MpiFacts]
+"""What a host has, by load generator."""
+
+
+def programs() -> dict[str, MpiProgram]:
+    """Return what hosts are looked at for, by load generator."""
+    simplest = {workload.name: workload.simplest() for workload in workloads.every()}
+    return {name: program for name, program in simplest.items() if program is not None}
+
+
+async def look(agent: Agent, directory: str) -> Seen:
+    """Return what a host has. Raises HostError."""
+    return {tool: await mpi.probe(agent, directory, each.launch.program) for tool, each in programs().items()}
+
+
+def facts_of(seen: Seen) -> dict[str, Fact]:
+    """Return it as facts of the host: the program's path, the MPI it was built with, the launchers that are there."""
+    found: dict[str, Fact] = {}
+    for tool, facts in seen.items():
+        found["mpi"] = ", ".join(dict.fromkeys(f"{PACKAGE[each.family]} {each.version}" for each in facts.launchers))
+        if facts.program:
+            found |= {f"{posixpath.basename(programs()[tool].launch.program)}_path": facts.program}
+            found |= {f"{tool}_mpi": PACKAGE[facts.family]} if facts.family else {}
+    return {name: value for name, value in found.items() if value}
+
+
+def notes(seen: Mapping[str, Seen]) -> dict[str, list[str]]:
+    """Return by host what the preflight of a run over all of them would say; nothing where no host has the program."""
+    told: dict[str, list[str]] = {host: [] for host in seen}
+    for tool, program in programs().items():
+        facts = {host: each[tool] for host, each in seen.items() if tool in each}
+        having = [host for host in facts if facts[host].program]
+        if not having:
+            continue
+        ordered = {host: facts[host] for host in (*having, *facts)}  # one that has it leads, as in a run
+        cluster = Cluster(
+            tool, program, ordered, family_of(program.launch, facts[having[0]]), addresses_of(program.launch, ordered)
+        )
+        problems, doubtful = judge(cluster), doubts(cluster)
+        for host in facts:
+            messages = [message for _, message in problems.get(host, [])]
+            told[host] += [f"{tool}: {text}" for text in (*messages, *doubtful.get(host, []))]
+        told[having[0]] += [f"{tool}: {text}" for text in [workloads.get(tool).advice("checked")] if text]
+    return told

@@ -1,0 +1,260 @@
+"""Look at the hosts of a plan before the launch: what the run would overwrite, and why a host would refuse it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from tui.engine.preflight.destroy import (
+    HostFindings,
+    device_line,
+    devices_of,
+    foreign_files,
+    is_named,
+    names_for,
+    ours,
+    overwritten,
+    refusals,
+    tasks_of,
+    to_identify,
+    unnamed_devices,
+)
+from tui.engine.preflight.rules import judge_space, new_bytes
+from tui.metrics import units
+from tui.model.address import HostAddress
+from tui.model.hostfacts import Fact
+from tui.model.plan import HARMLESS, FileSpec, Plan, Step, is_device
+from tui.model.problem import Problem, UsageError, did_you_mean
+from tui.remote.answers import HostProbe
+from tui.remote.devices import DeviceFacts
+from tui.remote.fan_out import fan_out, looking_on
+from tui.remote.made import identify
+
+if TYPE_CHECKING:
+    from tui.engine.preflight.made_files import MadeFiles
+    from tui.remote.agent import Agent, Holder
+    from tui.remote.connections import Connections
+    from tui.remote.mpi import MpiFacts
+
+
+@dataclass(frozen=True, slots=True)
+class HostTargets:
+    """The devices of a run on one host, which of them it writes to, and files of somebody else that it overwrites."""
+
+    host: str
+    devices: tuple[DeviceFacts, ...] = ()
+    written: frozenset[str] = frozenset()
+    files: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
+    error: str = ""  # why the host could not be looked at
+
+    @property
+    def refused(self) -> list[str]:
+        """Why devices are not written to, whatever is typed."""
+        return [text for facts in self.devices if facts.path in self.written for _, text in refusals(facts)]
+
+    def lines(self) -> Iterator[str]:
+        """Yield what was found, for people."""
+        if self.error:
+            yield f"{self.host}: not looked at: {self.error}"
+        yield from (f"{self.host}: {device_line(facts)}" for facts in self.devices)
+        for image in self.images:
+            yield f"{self.host}: image {image}: what it holds, and who uses it, cannot be seen from here"
+        if self.files:
+            more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
+            yield f"{self.host}: {self.files[0]}{more}: no run of yours has made this, and it is overwritten"
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a run would overwrite on all hosts, and which names must be typed to agree."""
+
+    hosts: tuple[HostTargets, ...]
+    names: tuple[str, ...]
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What keeps the run from starting whatever is typed."""
+        return [Problem(text, host=each.host) for each in self.hosts for text in each.refused]
+
+    @property
+    def lines(self) -> list[str]:
+        """What was found, host by host."""
+        return [line for each in self.hosts for line in each.lines()]
+
+
+def overwrites(plan: Plan) -> bool:
+    """Return whether a plan could overwrite anything."""
+    tasks = (task for step in plan.steps for task in step.tasks)
+    return any(task.written or task.images or any(map(could_be_made, task.files)) for task in tasks)
+
+
+def could_be_made(spec: FileSpec) -> bool:
+    """Return whether a file is laid out, by us or by fio, when it is missing or short, even to be read."""
+    return spec.size_bytes > 0 and not is_device(spec.path)
+
+
+def check_names(plan: Plan) -> None:
+    """Raise UsageError for a name to be destroyed that the plan does not overwrite: it may be a slip of the pen."""
+    right = targets_named(plan, plan.destroy)
+    if wrong := [name for name in plan.destroy if name not in right]:
+        paths = targets(plan)
+        said = (f"--destroy {name}: no target of this run{did_you_mean(name, paths)}" for name in wrong)
+        raise UsageError(list(map(Problem, said)))
+
+
+def targets(plan: Plan) -> set[str]:
+    """Return the files, devices and images of a plan."""
+    tasks = [task for step in plan.steps for task in step.tasks]
+    return {spec.path for task in tasks for spec in task.files} | {image for task in tasks for image in task.images}
+
+
+def targets_named(plan: Plan, names: Sequence[str]) -> list[str]:
+    """Return those of some names that are targets of a plan, or directories of them."""
+    paths = targets(plan)
+    return [name for name in names if name in paths or any(is_named(path, [name]) for path in paths)]
+
+
+async def preview(plan: Plan, connections: Connections, made_files: MadeFiles) -> Preview:
+    """Look at the targets of all hosts. A host that cannot be reached is named in its findings."""
+    work = {address.name: _targets_on_host(plan, address, connections, made_files) for address in plan.hosts}
+    seen, errors = await fan_out(work)
+    seen |= {name: HostTargets(name, error=error.message) for name, error in errors.items()}
+    found = [seen[address.name] for address in plan.hosts]
+    files = sorted({path for each in found for path in each.files})
+    # some are devices by what the host says, whatever they are called
+    devices = [facts.path for each in found for facts in each.devices if facts.path in each.written]
+    unnamed = [path for path in devices if path not in plan.destroy and path not in HARMLESS]
+    names = dict.fromkeys([*unnamed_devices(plan), *unnamed, *names_for(files)])
+    return Preview(tuple(found), tuple(names))
+
+
+async def _targets_on_host(
+    plan: Plan, address: HostAddress, connections: Connections, made_files: MadeFiles
+) -> HostTargets:
+    tasks = tasks_of(plan, address.name)
+    async with looking_on(address, connections, "preview") as agent:
+        wanted = sorted({spec.path for task in tasks for spec in task.files})
+        files = await agent.files(wanted) if wanted else {}
+        paths = devices_of(tasks, files)
+        made = made_files.on(address.name)
+        now = await identify(agent, to_identify(files, made))
+        devices = await agent.devices(paths) if paths else {}
+    findings = HostFindings(HostProbe({}, {}), files, devices, ours=ours(files, made, now.files))
+    touched = overwritten(tasks, files)
+    return HostTargets(
+        address.name,
+        devices=tuple(devices.values()),
+        written=frozenset(touched),
+        images=tuple(dict.fromkeys(image for task in tasks for image in task.images)),
+        files=tuple(path for path in foreign_files(touched, findings) if not is_named(path, plan.destroy)),
+    )
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class HostReadiness:
+    """One host: why it would refuse the run (it is ready without a problem), what it has, and all that it is."""
+
+    host: str
+    problems: tuple[str, ...] = ()
+    said: str = ""
+    facts: dict[str, Fact] = field(default_factory=dict)
+    in_use: bool = False  # by another run
+
+
+async def look_ahead(
+    plan: Plan, connections: Connections, made_files: MadeFiles, heard: Callable[[str], object] = lambda _: None
+) -> list[HostReadiness]:
+    """Ask all hosts at once and judge them by the rules of the preflight. `heard` is told each host that answered.
+
+    Locks are looked at and not taken, MPI is not launched: both would be felt by others.
+    """
+    work = {address.name: _preflight_host(plan, address, connections, made_files, heard) for address in plan.hosts}
+    looked, errors = await fan_out(work)
+    found = {name: findings for name, ((findings, *_), _) in looked.items()}
+    short = judge_space(plan, found)
+    answers = {name: _judged(plan, name, *each) for name, (each, _) in looked.items()}
+    for name, (said, problems) in mpi_answers(plan, {name: seen for name, (_, seen) in looked.items()}).items():
+        told = ", ".join(part for part in (answers[name].said, *said) if part)
+        answers[name] = replace(answers[name], problems=(*answers[name].problems, *problems), said=told)
+    answers |= {name: HostReadiness(name, (error.message,)) for name, error in errors.items()}
+    for name, (_, message) in short.items():
+        answers[name] = replace(answers[name], problems=(*answers[name].problems, message))
+    return [answers[address.name] for address in plan.hosts]
+
+
+async def _preflight_host(
+    plan: Plan,
+    address: HostAddress,
+    connections: Connections,
+    made_files: MadeFiles,
+    heard: Callable[[str], object],
+) -> tuple[tuple[HostFindings, dict[str, Fact], Holder | None], dict[str, MpiFacts]]:
+    from tui.engine.preflight.rules import facts_of, look_at
+    from tui.remote.mpi import probe
+
+    try:
+        async with looking_on(address, connections, "preflight") as agent:
+
+            async def ask(call: Callable[[Agent], Awaitable[T]]) -> T:
+                return await call(agent)
+
+            findings = await look_at(plan, address.name, ask, made_files.on(address.name))
+            facts, holder = await facts_of(plan, address.name, ask, findings), await agent.locked()
+            launches = {key: step.mpi for key, step in launched(plan).items() if address.name in step.hosts}
+            seen = {key: await probe(agent, each.directory, each.program) for key, each in launches.items() if each}
+            return (findings, facts, holder), seen
+    finally:
+        heard(address.name)
+
+
+def launched(plan: Plan) -> dict[str, Step]:
+    """Return a step for each program that is launched over all hosts."""
+    from tui.engine.preflight.mpi_hosts import key_of
+
+    return {key_of(step): step for step in plan.steps if step.mpi is not None}
+
+
+def mpi_answers(plan: Plan, seen: Mapping[str, Mapping[str, MpiFacts]]) -> dict[str, tuple[list[str], list[str]]]:
+    """Return by host what it has for MPI programs, and why it cannot take part; without the first host nothing."""
+    from tui.engine.preflight.mpi_hosts import PACKAGE, cluster_of, judge, with_advice
+
+    answers: dict[str, tuple[list[str], list[str]]] = {}
+    for key, step in launched(plan).items():
+        facts = {host: seen[host][key] for host in step.hosts if key in seen.get(host, {})}
+        if step.hosts[0] not in facts:
+            continue
+        cluster = cluster_of(step, facts)
+        problems = judge(cluster)
+        for host, each in facts.items():
+            said, wrong = answers.setdefault(host, ([], []))
+            launcher = each.launcher(cluster.family)
+            said += [each.program] if each.program else []
+            said += [f"{PACKAGE[cluster.family]} {launcher.version}"] if launcher else []
+            wrong += [with_advice(plan, step.tool, problem) for problem in problems.get(host, [])]
+    return answers
+
+
+def _judged(
+    plan: Plan, host: str, findings: HostFindings, facts: dict[str, Fact], holder: Holder | None
+) -> HostReadiness:
+    from tui.engine.preflight.rules import in_use_by, judge_host
+
+    problems = [message for _, message in judge_host(plan, host, findings)]
+    in_use = holder is not None and not (plan.take_locks or plan.wait_s)
+    if holder is not None and in_use:
+        problems.append(in_use_by(holder))
+    return HostReadiness(host, tuple(problems), ", ".join(_said(plan, host, findings)), facts, in_use)
+
+
+def _said(plan: Plan, host: str, findings: HostFindings) -> list[str]:
+    """Return the versions of its tools, the room where the files go, and what is still to be laid out."""
+    said = [tool.text for tool in findings.probe.tools.values()]
+    places = {facts.mount: facts for facts in findings.probe.dirs.values() if facts.free_bytes is not None}
+    said += [f"{units.size(facts.free_bytes or 0)} free at {facts.path} ({facts.fstype})" for facts in places.values()]
+    missing = sum(new_bytes(tasks_of(plan, host), findings.files).values())
+    return [*said, f"{units.size(missing)} to lay out"] if missing else said

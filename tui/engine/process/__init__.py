@@ -1,1 +1,0 @@
-"""The engine's process: launching it, its questions, its control socket."""

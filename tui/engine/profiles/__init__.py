@@ -1,1 +1,0 @@
-"""Profiles on disk: presets and the user's own."""

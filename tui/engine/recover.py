@@ -1,0 +1,268 @@
+"""Recover a run whose engine died: adopt loads that still run, find loads the journal does not name, collect results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+
+from msgspec.structs import replace
+
+from tui.capacity.budget import points_planned
+from tui.engine.executors.executor import AdoptedStep
+from tui.engine.executors.load import run_load
+from tui.engine.executors.lookup import executor_of
+from tui.engine.executors.per_host import identify_written, not_reached, reopen_all, take_result
+from tui.engine.run.preflight import connect_servers, preflight
+from tui.engine.run.run import brought_to_an_end, check_secrets, connect_all, ended, how_it_ended
+from tui.engine.run.steps import not_filled, run_steps
+from tui.engine.session.context import CONNECT, EXIT_PARTIAL, LOOK, REACH, RunContext, on_hosts, refuse_failed
+from tui.engine.session.history import History
+from tui.engine.session.host_session import HostSession
+from tui.model.event import PhaseName, RunEnded, StepEnded, StepStarted, TaskStarted
+from tui.model.plan import Step
+from tui.remote.agent import Agent
+from tui.remote.transport import HostError
+
+LOAD = re.compile(r"(?P<step>\d+)\.(?P<phase>measure|layout)(?:\.(?P<attempt>\d+))?")
+
+
+async def find_loads(ctx: RunContext, history: History) -> None:
+    """Ask the hosts for loads of steps that have not ended, and journal those that nothing is known of."""
+    if history.seen.started is not None and not history.seen.unreadable:
+        return
+    ctx.say("warning", "the journal of this run has gaps: hosts are asked for what they hold of it")
+    await on_hosts(ctx, REACH, ctx.alive, partial(_find_on, ctx, history), _not_asked)
+
+
+async def _find_on(ctx: RunContext, history: History, session: HostSession) -> None:
+    for found in await session.ask(Agent.tasks):
+        match = LOAD.fullmatch(found.task)
+        if match is not None and (found.run, found.host) == (ctx.run_id, session.agent.mark):
+            status = await session.ask(partial(Agent.status, task=found.task))
+            _note(ctx, history, session, match, released=status.done or status.out_bytes > 0)
+
+
+def _not_asked(session: HostSession, error: HostError) -> None:
+    session.problem("connect", "host-lost", f"what it holds could not be asked: {error.message}")
+
+
+def _note(ctx: RunContext, history: History, session: HostSession, match: re.Match[str], *, released: bool) -> None:
+    index, attempt = int(match["step"]), int(match["attempt"] or 1)
+    if index >= len(ctx.plan.steps) or session.name not in ctx.plan.steps[index].hosts:
+        return
+    seen = history.at(index)
+    if seen.state == "missing" or attempt > seen.attempt:
+        history.take(ctx.journal.append(StepStarted(t=0.0, step=index, attempt=attempt)))
+        seen = history.at(index)
+    phase: PhaseName = "measure" if match["phase"] == "measure" else "layout"
+    known = (phase, session.name) in seen.loads or session.name in seen.results
+    if known or seen.end is not None or attempt < seen.attempt:
+        return
+    task = ctx.task_of(ctx.plan.steps[index], session)
+    event = TaskStarted(
+        t=0.0, host=session.name, step=index, phase=phase, argv=task.argv, job_file=task.job_file, remote_dir=""
+    )
+    history.take(ctx.journal.append(event))
+    if released:
+        seen.released.add(session.name)
+
+
+async def execute_collection(ctx: RunContext, history: History) -> RunEnded:
+    """Collect what hosts still hold of a run that is over, from these alone; return the last event of its journal."""
+    return await brought_to_an_end(ctx, _collected(ctx, history))
+
+
+async def _collected(ctx: RunContext, history: History) -> RunEnded:
+    held = history.uncollected(ctx.plan)
+    hosts = {task.host for tasks in held.values() for task in tasks}
+    ctx.sessions = [session for session in ctx.sessions if session.name in hosts]
+    ctx.servers = []
+    with ctx.phase("connect"):
+        await on_hosts(ctx, REACH, ctx.sessions, _connect_to_collect, _still_away)
+        ctx.on_connected()
+    for index, tasks in held.items():
+        await _collect_step(ctx, history, index, {task.host: task for task in tasks})
+    return how_it_ended(ctx)
+
+
+async def _connect_to_collect(session: HostSession) -> None:
+    await session.connect_patiently()
+    session.enter("connected", "collecting")
+
+
+def _still_away(session: HostSession, error: HostError) -> None:
+    session.enter("lost", f"still away: {error.message}")
+    session.say("warning", f"what it measured could not be collected: {error.message}")
+
+
+async def _collect_step(ctx: RunContext, history: History, index: int, tasks: dict[str, TaskStarted]) -> None:
+    """Take what is left of a step's output on these hosts, and their results."""
+    here = {name: task for name, task in tasks.items() if name in {session.name for session in ctx.alive}}
+    if not here:
+        return
+    before = history.at(index)
+    step = replace(ctx.plan.steps[index], attempt=before.attempt)
+    journalled_ms = {host: seen.last_ms for host, seen in before.telemetry.items()}
+    await ctx.telemetry.begin(step, [session for session in ctx.alive if session.name in here], [], journalled_ms)
+    try:
+        with ctx.phase("measure", index):
+            runs = await reopen_all(ctx, history, step, here)
+            outcomes = await run_load(ctx, runs, "running", step.expected_s)
+    finally:
+        await ctx.telemetry.end()
+    with ctx.phase("collect", index):
+        for run in runs:
+            take_result(ctx, run, outcomes[run.session.name])
+            if outcomes[run.session.name].collected:
+                run.session.say("info", "what it had measured was collected")
+    if before.end is not None and before.end.cut and ctx.is_whole(step):
+        ctx.journal.append(replace(before.end, t=0.0, cut=False))
+
+
+async def execute_rest(ctx: RunContext, history: History) -> RunEnded:
+    """Finish a run and return the last event of its journal."""
+    return await brought_to_an_end(ctx, _rest(ctx, history))
+
+
+async def _rest(ctx: RunContext, history: History) -> RunEnded:
+    await connect_again(ctx, not_reached("connect"))
+    return await _finished(ctx, history)
+
+
+async def _finished(ctx: RunContext, history: History) -> RunEnded:
+    """Take over or collect what hosts hold, then run the later steps of a load that still ran."""
+    await find_loads(ctx, history)
+    close_measured_step(ctx, history)
+    unfinished = history.unfinished()
+    taken_over = unfinished != [] and (await adopt(ctx, history, unfinished)).alive
+    known = search_is_over(ctx)
+    rest = [step for step in ctx.plan.steps if step.index not in history.begun]
+    if taken_over and rest:
+        ctx.check_stop()
+        check_secrets(ctx)
+        await preflight(ctx)
+    if taken_over or known:
+        await run_steps(ctx, rest)
+    return how_it_ended(ctx) if taken_over or known or not rest else cut_short(ctx, rest)
+
+
+def search_is_over(ctx: RunContext) -> bool:
+    """Decide what was measured of a search before; tell whether it needs no further point. False of other runs."""
+    if not ctx.plan.slots:
+        return False
+    from tui.engine.run.search import decide_measured, wants_more
+
+    decide_measured(ctx)
+    return not wants_more(ctx)
+
+
+async def execute_missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnded:
+    """Run the steps that a run still lacks and return the last event of its journal.
+
+    What a dead engine had left running is followed to its end first: it may be one of them.
+    """
+    return await brought_to_an_end(ctx, _missing(ctx, history, failed=failed))
+
+
+async def _missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnded:
+    adopted: int | None = None
+    if history.ended:
+        ctx.check_stop()
+        await connect_all(ctx)
+    else:  # a run that ended before what hosts hold is collected could never have it: they are cleaned up at its end
+        await connect_again(ctx)
+        if ctx.stop_mode is not None:
+            return await _finished(ctx, history)
+        away = [session for session in ctx.sessions if session.failed]
+        adopted = await _adopt_if_any(ctx, history)
+        ctx.check_stop()
+        check_secrets(ctx)
+        refuse_failed(CONNECT, away)
+    missing = [step for step in history.missing(ctx.plan, failed=failed) if step.index != adopted]
+    seen = ctx.journal.problems - history.problems if adopted is not None else 0
+    again = history.make_again(missing)
+    ctx.forget(step.index for step in again)
+    ctx.journal.problems = history.problems + seen
+    await on_hosts(ctx, LOOK, ctx.alive, end_earlier)
+    await preflight(ctx)
+    await run_steps(ctx, again)
+    return how_it_ended(ctx)
+
+
+async def end_earlier(session: HostSession) -> None:
+    """End what an earlier engine had started on a host without saying so in the journal: it must not measure along."""
+    await session.ask(lambda agent: agent.sweep(kill=True))
+
+
+def close_measured_step(ctx: RunContext, history: History) -> None:
+    """End a step that every host had brought its result of when the engine died."""
+    index = history.step
+    if index is None or history.ended or not ctx.is_whole(ctx.plan.steps[index]):
+        return
+    ok = not history.at(index).problems
+    history.take(ctx.journal.append(StepEnded(t=0.0, step=index, ok=ok)))
+
+
+def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
+    """Return the end of a run whose later steps never began."""
+    told = f"{len(rest)} of {len(ctx.plan.steps)} steps never began"
+    if ctx.plan.search is not None:
+        planned = points_planned(ctx.plan.search)
+        told = f"{len(ctx.search.points)} of at most {planned} points measured: runs resume, or u on Runs, goes on"
+    told = not_filled(ctx, rest[0]) or told
+    return ended("partial" if ctx.measured_hosts else "failed", EXIT_PARTIAL, f"the engine died; {told}")
+
+
+async def _adopt_if_any(ctx: RunContext, history: History) -> int | None:
+    """Follow what a dead engine had left running; return the step when it came to its end."""
+    await find_loads(ctx, history)
+    close_measured_step(ctx, history)
+    unfinished = history.unfinished()
+    if unfinished and (await adopt(ctx, history, unfinished)).whole:
+        return unfinished[0].step
+    return None
+
+
+async def connect_again(ctx: RunContext, failed: Callable[[HostSession, HostError], None] | None = None) -> None:
+    """Connect to every host; one that cannot be reached is lost, the others go on. `failed`: as of `on_hosts`."""
+    with ctx.phase("connect"):
+        await on_hosts(ctx, REACH, ctx.sessions, _connect_to_recover, failed)
+        await connect_servers(ctx)  # what a dead engine had there is removed in the end
+        ctx.on_connected()
+
+
+async def _connect_to_recover(session: HostSession) -> None:
+    await session.connect_patiently()
+    session.enter("connected", "recovering")
+
+
+async def adopt(ctx: RunContext, history: History, unfinished: list[TaskStarted]) -> AdoptedStep:
+    """Follow the commands of the step that was going on to their end."""
+    step = ctx.plan.steps[unfinished[0].step]
+    step = replace(step, attempt=history.at(step.index).attempt)
+    measured = {task.host: task for task in unfinished if task.phase == "measure"}
+    if measured:
+        journalled_ms = {host: seen.last_ms for host, seen in history.at(step.index).telemetry.items()}
+        await ctx.telemetry.begin(step, ctx.taking_part(step), ctx.servers, journalled_ms)
+        try:
+            return await executor_of(step).adopt(ctx, history, step, measured)
+        finally:
+            await ctx.telemetry.end()
+    return await _adopt_layout(ctx, history, step, {task.host: task for task in unfinished})
+
+
+async def _adopt_layout(ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]) -> AdoptedStep:
+    """Follow a layout; then the step is begun again: what was laid out is found, what is missing is written."""
+    with ctx.phase("layout", step.index, expected_s=step.expected_s):
+        runs = await reopen_all(ctx, history, step, tasks)
+        alive = [run.alive for run in runs]
+        await run_load(ctx, runs, "layout", step.expected_s)
+    with ctx.phase("collect", step.index):
+        for run in runs:
+            run.keep()
+        await identify_written(ctx, step, runs)
+    complete = len(runs) == len(tasks) and all(alive)
+    if complete:
+        await run_steps(ctx, [replace(step, attempt=step.attempt + 1, pause_s=0.0)])
+    return AdoptedStep(complete, complete)

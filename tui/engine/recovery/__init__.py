@@ -1,1 +1,0 @@
-"""Going on with runs whose engine died."""

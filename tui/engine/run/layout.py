@@ -1,0 +1,245 @@
+"""Layout: write test files before the measurement, remove them when asked, find extents that were never written."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from tui import workloads
+from tui.engine.executors.load import run_load
+from tui.engine.preflight.clean import NAMES_SHOWN, created_on, remove_created
+from tui.engine.preflight.destroy import FileNeed, needs_of
+from tui.engine.run.preflight import forget_made, own_needs
+from tui.engine.session.context import (
+    CLEAN_UP,
+    DIRECTORIES,
+    EXPECTED_FILES,
+    LAYOUT,
+    LAYOUT_START,
+    MISSING_FILES,
+    WRITTEN,
+    RunContext,
+    faults_of,
+    on_hosts,
+    refuse_failed,
+)
+from tui.engine.session.host_session import HostSession
+from tui.engine.session.targets import identify_files, identify_paths
+from tui.engine.session.task import TaskRun
+from tui.metrics import units
+from tui.model.event import FileCreated, FilesRemoved, HostFactsCollected
+from tui.model.hostfacts import Fact, Unknown, Written
+from tui.model.plain import some
+from tui.model.plan import FILE_NUMBER, FileSpec, HostTask, Step, is_device
+from tui.remote import made
+from tui.remote.agent import Agent, Numbered
+from tui.remote.answers import FileExtents
+from tui.remote.transport import HostError
+
+LEAVING_S = 10.0  # patience with a broken connection when all is over
+
+
+async def layout(ctx: RunContext, step: Step) -> None:
+    """Write what is missing on each host, all hosts at once. Refuses to go on when one of them fails."""
+    wanted = await on_hosts(ctx, MISSING_FILES, ctx.taking_part(step), partial(_files_to_write, ctx, step))
+    total = sum(need.spec.size_bytes for needs in wanted.values() for need in needs)
+    if not total:
+        return
+    with ctx.phase("layout", step.index, total_bytes=total):
+        busy = [session for session in ctx.taking_part(step) if wanted[session.name]]
+        runs = {session.name: _layout_run(ctx, step, session, wanted[session.name]) for session in busy}
+        await ctx.journal.settled()
+        await on_hosts(ctx, LAYOUT_START, busy, lambda session: _start(runs[session.name]))
+        outcomes = await run_load(ctx, [run for run in runs.values() if not run.session.failed], "layout", None)
+        for name, run in runs.items():
+            with faults_of(run.session, "layout"):
+                if outcome := outcomes.get(name):
+                    _judge(run, outcome.exit_code, outcome.reason)
+                run.keep()
+        for name, run in runs.items():
+            await identify_files(ctx, step, run.session, {need.spec.path for need in wanted[name]})
+        ctx.check_stop()
+        refuse_failed(LAYOUT, busy)
+
+
+async def make_directories(ctx: RunContext, step: Step) -> None:
+    """Create the directories that the files of a step need, and remember which were new."""
+    sessions = ctx.taking_part(step)
+    await on_hosts(ctx, DIRECTORIES, sessions, lambda session: _make_on(session, ctx.task_of(step, session)))
+    await on_hosts(ctx, EXPECTED_FILES, sessions, lambda session: _expect_on(ctx, session, step))
+
+
+async def clean_up(ctx: RunContext) -> None:
+    """Remove from the hosts what this run created."""
+    with ctx.phase("cleanup"):
+        holding = [session for session in ctx.sessions if session.created]
+        await on_hosts(ctx, CLEAN_UP, holding, partial(_clean_host, ctx), _stays_behind)
+
+
+def _stays_behind(session: HostSession, error: HostError) -> None:
+    session.say("warning", f"files stay behind: {error.message}")
+
+
+async def _make_on(session: HostSession, task: HostTask) -> None:
+    if not task.directories:
+        return
+    new = await session.ask(lambda agent: made.make_directories(agent, task.directories))
+    if new:
+        session.remember_created(new)
+        session.journal.append(FileCreated(t=0.0, host=session.name, paths=new, bytes=0))
+        await identify_paths(session, new)
+
+
+async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
+    """Check what must hold of the files of a step that only creates, stats or removes them."""
+    task = ctx.task_of(step, session)
+    if not task.expects:
+        return
+
+    def more(code: str) -> str:
+        advice = workloads.of(step).advice(code)
+        return f" ({advice})" if advice else ""
+
+    found = await session.ask(lambda agent: agent.files([spec.path for spec in task.files]))
+    many = await _look_at_numbered(ctx, session, task)
+    if full := next((each.full for each in many if each.full), ""):
+        message = f"{full} is no empty file, so that no run of yours has made it; files beside it are left alone too"
+        session.problem("preflight", "files-foreign", message)
+        return
+    wrong = [path for path, info in found.items() if (info is None) == (task.expects == "present")]
+    if task.expects == "absent":
+        wrong = [*wrong, *(each.first for each in many if each.there)]
+    one = wrong[0].replace(FILE_NUMBER, "0") if wrong else ""
+    if wrong and task.expects == "absent":
+        message = f"{one} is there already: opening is not creating; remove such files first{more('files-there')}"
+        session.problem("preflight", "files-there", message)
+    elif wrong:
+        message = f"{one} is not there; create such files first, with the same parameters{more('files-missing')}"
+        session.problem("preflight", "files-missing", message)
+
+
+async def _look_at_numbered(ctx: RunContext, session: HostSession, task: HostTask) -> list[Numbered]:
+    """Look at all files that a step is going to make, or to remove when no run of ours has made them.
+
+    Those of a step that only stats, and our own, are not touched: what a host has looked at it has in its cache.
+    """
+    if task.expects == "absent":
+        specs = task.files
+    else:
+        known = ctx.made_files.sizes(session.name)
+        specs = [spec for spec in task.written if spec.path not in known]
+    specs = [spec for spec in specs if FILE_NUMBER in spec.path and spec.count]
+    return [await session.ask(partial(Agent.numbered, path=spec.path, count=spec.count)) for spec in specs]
+
+
+async def _files_to_write(ctx: RunContext, step: Step, session: HostSession) -> list[FileNeed]:
+    task = ctx.task_of(step, session)
+    if not task.layout or not task.files:
+        return []
+    needs = needs_of(task, await session.ask(lambda agent: agent.files([spec.path for spec in task.files])))
+    return own_needs(ctx, step, session, needs)
+
+
+def _layout_run(ctx: RunContext, step: Step, session: HostSession, needs: list[FileNeed]) -> TaskRun:
+    workload = workloads.of(step)
+    specs = [need.spec for need in needs]
+    task = replace(ctx.task_of(step, session), job_file=workload.layout_job(specs), argv=workload.layout_argv())
+    fresh = [need.spec for need in needs if need.why == "missing" or need.spec.path in session.short]
+    session.remember_created([spec.path for spec in fresh])
+    ctx.made_files.add(session.name, specs)
+    session.journal.append(
+        FileCreated(
+            t=0.0, host=session.name, paths=[s.path for s in fresh], bytes=sum(spec.size_bytes for spec in fresh)
+        )
+    )
+    reader = workload.reader(session.name, step, "layout", ctx.plan.latency_kind_of(step))
+    return TaskRun(session, step, "layout", task, reader, ctx.run_dir, ctx.plan.lease_s)
+
+
+async def _start(run: TaskRun) -> None:
+    await run.start(armed=False)
+    run.session.enter("layout")
+
+
+def _judge(run: TaskRun, exit_code: int | None, reason: str) -> None:
+    if run.session.failed or reason in ("stop", "abort"):
+        return
+    problems = run.reader.problems(exit_code)
+    for code, message in problems:
+        run.session.problem("layout", code, f"layout: {message}")
+    if not problems:
+        run.session.enter("ready", "laid out")
+
+
+async def _clean_host(ctx: RunContext, session: HostSession) -> None:
+    created = created_on(ctx.plan, session.address, session.created, session.facts, session.known)
+    if session.failed:
+        cleaning = await remove_created(session.agent, created)
+    else:
+        cleaning = await session.ask(lambda agent: remove_created(agent, created), LEAVING_S)
+    gone = cleaning.settled
+    forget_made(ctx, session, gone)
+    session.created = [path for path in session.created if path not in set(gone)]
+    if gone:
+        session.journal.append(FilesRemoved(t=0.0, host=session.name, paths=gone, bytes=cleaning.bytes))
+        what = "a file or directory" if len(gone) == 1 else f"{len(gone)} files and directories"
+        session.say("info", f"removed {what} that the run had created")
+    if cleaning.stays:
+        path, why = next(iter(cleaning.stays.items()))
+        session.say("warning", f"files stay behind: {some(cleaning.stays, NAMES_SHOWN)}; {path}: {why}")
+
+
+MOST = 16  # files that are looked at, the largest first
+PATIENCE_S = 20.0  # a file in very many pieces takes long, and what is dirty is written first
+
+
+async def look_at_written(ctx: RunContext, step: Step) -> None:
+    """Look at the files that a step reads, where a host can tell which blocks of them were written."""
+    if any("read" in job.directions and job.stores for job in step.jobs):
+        await on_hosts(ctx, WRITTEN, ctx.taking_part(step), partial(_check_extents, ctx, step), _not_known)
+
+
+async def _check_extents(ctx: RunContext, step: Step, session: HostSession) -> None:
+    paths = looked_at(ctx.task_of(step, session).files)
+    if not paths:
+        return
+    async with asyncio.timeout(PATIENCE_S):
+        found, why = await session.ask(lambda agent: agent.extents(paths))
+    if not found:
+        _keep(session, unknown=why or "no file is there")
+        return
+    row = row_of(step.index, found)
+    _keep(session, row=row)
+    if row.never_written_bytes:
+        never, whole = units.size(row.never_written_bytes), units.size(row.size_bytes)
+        session.say("warning", f"{never} of {whole} that are read were never written, as of {row.path}")
+
+
+def looked_at(files: list[FileSpec]) -> list[str]:
+    """Return the paths of the largest files; of devices and of numbered empty files nothing is to be told."""
+    plain = [spec for spec in files if spec.size_bytes and FILE_NUMBER not in spec.path and not is_device(spec.path)]
+    return [spec.path for spec in sorted(plain, key=lambda spec: -spec.size_bytes)[:MOST]]
+
+
+def row_of(step: int, found: dict[str, FileExtents]) -> Written:
+    """Return what was found of files together, and the worst of them."""
+    worst = max(found, key=lambda path: found[path].never_written)
+    never = sum(each.never_written for each in found.values())
+    return Written(step, len(found), sum(each.size for each in found.values()), never, worst if never else "")
+
+
+def _not_known(session: HostSession, error: HostError) -> None:
+    _keep(session, unknown=error.message)
+
+
+def _keep(session: HostSession, row: Written | None = None, unknown: str = "") -> None:
+    """Add to the facts of a host; they are of all steps."""
+    name = "written" if row is not None else "unknown"
+    listed = session.facts.get(name)
+    before = listed if isinstance(listed, list) else []
+    kept: dict[str, Fact] = {name: [*before, to_builtins(row or Unknown("written", unknown))]}
+    session.facts |= kept
+    session.journal.append(HostFactsCollected(t=0.0, host=session.name, facts=kept))

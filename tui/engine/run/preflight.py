@@ -1,0 +1,335 @@
+"""Preflight of a run: lock hosts, check hosts and storage nodes, find shared files; report all problems at once."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from msgspec import Struct
+
+from tui.engine.executors.lookup import executors_of
+from tui.engine.preflight.destroy import FileNeed, HostFindings, device_line, sizes_of, tasks_of
+from tui.engine.preflight.rules import facts_of, file_system_of, in_use_by, judge_host, judge_space, look_at
+from tui.engine.session.context import (
+    JUDGE,
+    LEAVE,
+    LOCK,
+    LOOK,
+    REACH,
+    TRY_LOCK,
+    UNLOCK,
+    RunContext,
+    RunRefused,
+    on_hosts,
+    refuse_failed,
+)
+from tui.engine.session.host_session import HostSession
+from tui.engine.session.targets import files_of, seen_on
+from tui.journal.clock import names_of
+from tui.journal.rundir import owner
+from tui.metrics import units
+from tui.model.event import HostClock, HostFactsCollected, HostStateName, PhaseName
+from tui.model.hostfacts import Fact
+from tui.model.plan import Plan, Step, common_paths, sharing_text
+from tui.remote.agent import KEPT_DAYS, AgentError, ClockOffset, Holder, TaskDir
+from tui.remote.answers import Expired
+from tui.remote.transport import HostError
+
+LOOK_AGAIN_S = (2.0, 5.0)  # at random between these: runs that wait for each other's hosts do not stay in step
+
+
+async def take_locks(ctx: RunContext) -> bool:
+    """Take every host for this run, or go on holding it; wait for those in use as long as the plan says.
+
+    Returns whether it had to wait. Raises RunRefused when another run holds a host in the end.
+    """
+    loop = asyncio.get_running_loop()
+    begun, told, sessions = loop.time(), set[str](), ctx.alive
+    while in_use := await _in_use(ctx):
+        if loop.time() - begun >= ctx.plan.wait_s:
+            _refuse(ctx, in_use)
+            break
+        await on_hosts(ctx, UNLOCK, (each for each in ctx.alive if each.name not in in_use), _unlock, lambda *_: None)
+        _tell(ctx, in_use, told)
+        await ctx.unless_stopped(asyncio.sleep(random.uniform(*LOOK_AGAIN_S)))
+    refuse_failed(LOCK, sessions)
+    return bool(told)
+
+
+async def _in_use(ctx: RunContext) -> dict[str, Holder]:
+    """Try to take all hosts and return who holds the others."""
+    answers = await on_hosts(ctx, TRY_LOCK, ctx.alive, partial(_lock, ctx))
+    held = {name: holder for name, holder in answers.items() if holder is not None}
+    if ctx.plan.take_locks:
+        for name, holder in held.items():
+            session_of(ctx, name).say("warning", f"{_words(holder)}; running beside it, as asked")
+        return {}
+    return held
+
+
+async def _lock(ctx: RunContext, session: HostSession) -> Holder | None:
+    return await session.ask(lambda agent: agent.lock(ctx.plan.lease_s, owner(), force=ctx.plan.take_locks))
+
+
+async def _unlock(session: HostSession) -> None:
+    await session.ask(lambda agent: agent.unlock())
+
+
+def _refuse(ctx: RunContext, in_use: dict[str, Holder]) -> None:
+    waited = f"; waited {units.duration(ctx.plan.wait_s)}" if ctx.plan.wait_s else ""
+    for name, holder in in_use.items():
+        session_of(ctx, name).problem("preflight", "host-locked", f"{_words(holder)}{waited}")
+
+
+def _tell(ctx: RunContext, in_use: dict[str, Holder], told: set[str]) -> None:
+    """Show for whom the run waits; each of them is said once."""
+    for name, holder in in_use.items():
+        session = session_of(ctx, name)
+        session.enter("checking", f"waiting: {_words(holder)}")
+        if f"{name} {holder.run}" not in told:
+            told.add(f"{name} {holder.run}")
+            session.say("info", f"{_words(holder)}; waiting for it")
+
+
+def _words(holder: Holder) -> str:
+    return f"{in_use_by(holder)} (for {holder.left_s}s more, unless that run renews it)"
+
+
+def session_of(ctx: RunContext, name: str) -> HostSession:
+    """Return a host of the run by its name."""
+    return next(session for session in ctx.sessions if session.name == name)
+
+
+class SharedFiles(Struct, frozen=True):
+    """Files that the same hosts use on one file system. The first host makes them, and has them in its record."""
+
+    hosts: tuple[str, ...]
+    where: str
+    paths: tuple[str, ...]
+
+
+def shared_files(plan: Plan, found: Mapping[str, HostFindings]) -> list[SharedFiles]:
+    """Return the files that hosts share, by what was found of the file systems they are on."""
+    groups: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    for path, hosts in common_paths(plan).items():
+        for sharing, where in _on_one_file_system(path, hosts, found):
+            groups.setdefault((sharing, where), []).append(path)
+    return [SharedFiles(hosts, where, tuple(paths)) for (hosts, where), paths in groups.items()]
+
+
+def _on_one_file_system(
+    path: str, hosts: Sequence[str], found: Mapping[str, HostFindings]
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    by_place: dict[str, list[str]] = {}
+    words: dict[str, str] = {}
+    for host in hosts:
+        facts = found[host].room_of(path) if host in found else None
+        if facts is not None and (facts.source or facts.mount):
+            place = file_system_of(host, found[host].probe, facts)
+            by_place.setdefault(place, []).append(host)
+            words[place] = f"{facts.mount or facts.path} ({facts.fstype} from {facts.source})"
+    yield from ((tuple(sharing), words[place]) for place, sharing in by_place.items() if len(sharing) > 1)
+
+
+def tell_sharing(ctx: RunContext, found: Mapping[str, HostFindings]) -> None:
+    """Say which hosts use the same files, keep it with their facts, and leave the making of them to the first."""
+    for session in ctx.sessions:
+        session.made_elsewhere = {}
+    for shared in shared_files(ctx.plan, found):
+        ctx.say("warning", sharing_text(ctx.plan, shared.paths, shared.hosts, shared.where))
+        for session in ctx.sessions:
+            if session.name in shared.hosts:
+                sharing: dict[str, Fact] = {"shares_files_with": " ".join(shared.hosts)}
+                session.facts |= sharing
+                session.journal.append(HostFactsCollected(t=0.0, host=session.name, facts=sharing))
+            if session.name in shared.hosts[1:]:
+                session.made_elsewhere |= dict.fromkeys(shared.paths, shared.hosts[0])
+                session.missing -= set(shared.paths)
+                session.short -= set(shared.paths)
+
+
+def own_needs(ctx: RunContext, step: Step, session: HostSession, needs: Sequence[FileNeed]) -> list[FileNeed]:
+    """Return what a host lays out itself: not what another one that takes part lays out for both."""
+    here = {each.name for each in ctx.taking_part(step)}
+    others = [need for need in needs if session.made_elsewhere.get(need.spec.path) in here]
+    ctx.made_files.add(session.name, (need.spec for need in others))
+    return [need for need in needs if need not in others]
+
+
+def forget_made(ctx: RunContext, session: HostSession, paths: Sequence[str]) -> None:
+    """Forget files that are gone, on every host that had them."""
+    for each in ctx.sessions:
+        if each is session or set(paths) & set(each.made_elsewhere):
+            ctx.made_files.forget(each.name, paths)
+
+
+CONNECT_S = 20.0
+LEAVE_S = 10.0
+
+
+class ServerSession(HostSession):
+    """A storage node: it is no host of the run, so the journal has neither states nor problems of it."""
+
+    def enter(self, state: HostStateName, detail: str = "") -> None:  # noqa: ARG002  (nobody reads it)
+        """Change the state."""
+        self.state = state
+
+    def problem(self, phase: PhaseName, code: str, message: str, *, fatal: bool = True) -> None:  # noqa: ARG002
+        """Say what is wrong; a fatal problem leaves the node out."""
+        self.say("warning", message)
+        if fatal:
+            self.state = "failed"
+
+
+async def connect_servers(ctx: RunContext) -> None:
+    """Connect to the storage nodes and read what they are; one that cannot be reached is named and left out."""
+    if ctx.plan.telemetry:
+        await on_hosts(ctx, REACH, ctx.servers, _connect, _not_looked_at)
+
+
+async def _connect(server: HostSession) -> None:
+    await server.connect(CONNECT_S)
+    probe = await server.ask(lambda agent: agent.probe())
+    server.facts = await server.ask(lambda agent: agent.facts(probe))
+    server.journal.append(HostFactsCollected(t=0.0, host=server.name, facts=server.facts, role="server"))
+
+
+def _not_looked_at(server: HostSession, error: HostError) -> None:
+    server.enter("failed")
+    server.say("warning", f"server not reached, it is not looked at: {error.message}")
+
+
+async def leave_servers(ctx: RunContext) -> None:
+    """Remove what the agent had on the storage nodes, and disconnect."""
+    reached = [server for server in ctx.servers if server.reached]
+    await on_hosts(ctx, LEAVE, reached, _leave, _stays_behind)
+    await on_hosts(ctx, LEAVE, reached, HostSession.disconnect, lambda *_: None)
+
+
+async def _leave(server: HostSession) -> None:
+    async with asyncio.timeout(LEAVE_S):
+        try:
+            await server.agent.clean()
+        except AgentError:
+            await server.agent.sweep(kill=True)
+            await server.agent.clean()
+
+
+def _stays_behind(server: HostSession, error: HostError) -> None:
+    server.say("warning", f"the agent's directory under /tmp may stay behind: {error.message}")
+
+
+SLOW_S = 15.0  # a host that is looked at for longer is shown to be
+
+
+async def preflight(ctx: RunContext) -> None:
+    """Look at every host, then judge. Raises RunRefused (exit 3) when any host cannot run the plan."""
+    with ctx.phase("preflight"):
+        try:
+            await look_and_judge(ctx)
+            if await take_locks(ctx):
+                await look_and_judge(ctx)  # another run has used the hosts since
+            for course in executors_of(ctx.plan):
+                await course.try_ahead(ctx)
+        except RunRefused:
+            tell_ready(ctx)  # nothing is wrong with the others
+            raise
+        tell_ready(ctx)
+
+
+def tell_ready(ctx: RunContext) -> None:
+    """Say which hosts could run the plan."""
+    for session in ctx.alive:
+        session.enter("ready")
+
+
+async def look_and_judge(ctx: RunContext) -> None:
+    """Look at every host and tell all problems of all hosts. Raises RunRefused when there is one."""
+    found = await on_hosts(ctx, LOOK, ctx.alive, partial(_look, ctx))
+    for session in ctx.alive:
+        findings = found[session.name]
+        session.missing = {path for path, info in findings.files.items() if info is None}
+        session.short = smaller_than_planned(sizes_of(ctx.plan, session.name), findings)
+        for code, message in judge_host(ctx.plan, session.name, findings):
+            session.problem("preflight", code, message)
+    tell_sharing(ctx, found)
+    for name, (code, message) in judge_space(ctx.plan, found).items():
+        next(session for session in ctx.sessions if session.name == name).problem("preflight", code, message)
+    for course in executors_of(ctx.plan):
+        await course.look(ctx)
+    refuse_failed(JUDGE, ctx.sessions)
+
+
+def smaller_than_planned(sizes: Mapping[str, int], findings: HostFindings) -> set[str]:
+    """Return files that runs of ours had made smaller than this one needs them: it makes them anew."""
+    there = ((path, info) for path, info in findings.files.items() if info is not None and path in findings.ours)
+    return {path for path, info in there if info.size < sizes.get(path, 0)}
+
+
+def tell_expired(session: HostSession, expired: Expired) -> None:
+    """Say what was taken away on a host that other runs had left there."""
+    for gone in expired.ended:
+        text = f"ended {gone.size} processes of run {gone.run}: its lease had expired and its supervisor was killed"
+        session.say("warning", text)
+    for gone in expired.removed:
+        text = f"removed the spool of run {gone.run} under /tmp ({units.size(gone.size)})"
+        session.say("info", f"{text}: nobody collected it in {KEPT_DAYS} days")
+
+
+def tell_leftovers(session: HostSession, tasks: Sequence[TaskDir]) -> None:
+    """Say what runs that are over have left on a host: its data may be wanted yet, so nothing is removed."""
+    going_on = {session.run_id, *(task.run for task in tasks if task.alive)}  # steps that are over lie beside them
+    if runs := sorted({task.run for task in tasks} - going_on):
+        text = f"something is left under /tmp of {names_of(runs)}: benchtui runs recover, or hosts sweep"
+        session.say("info", text)
+
+
+async def _look(ctx: RunContext, session: HostSession) -> HostFindings:
+    session.enter("checking")
+    slow = asyncio.create_task(_say_slow(session))
+    try:
+        return await _findings(ctx, session)
+    finally:
+        slow.cancel()
+
+
+async def _say_slow(session: HostSession) -> None:
+    """Show that a host takes its time: it may be busy, and is waited for."""
+    begun = time.monotonic()
+    while True:
+        await asyncio.sleep(SLOW_S)
+        waited = time.monotonic() - begun
+        session.enter("checking", f"looked at for {waited:.0f}s already: busy, or a file system hangs; still waiting")
+
+
+async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
+    found = await look_at(ctx.plan, session.name, session.ask, ctx.made_files.on(session.name))
+    known = await facts_of(ctx.plan, session.name, session.ask, found)
+    clock = await session.ask(lambda agent: agent.clock())
+    tell_expired(session, await session.ask(lambda agent: agent.expire()))
+    tell_leftovers(session, await session.ask(lambda agent: agent.tasks()))
+    session.facts, session.ours, session.devices = known, found.ours, found.devices
+    paths = [path for task in tasks_of(ctx.plan, session.name) for path in files_of(task)]
+    session.seen = await session.ask(partial(seen_on, paths=sorted(set(paths))))
+    written = {spec.path for task in tasks_of(ctx.plan, session.name) for spec in task.written}
+    for path, facts in found.devices.items():
+        session.say("warning" if facts.unsure and path in written else "info", device_line(facts))
+    session.journal.append(HostFactsCollected(t=0.0, host=session.name, facts=session.facts))
+    if clock is not None:
+        session.journal.append(clock_event(session, clock))
+    return found
+
+
+def clock_event(session: HostSession, clock: ClockOffset) -> HostClock:
+    """Return a measured clock as an event on the run's time line."""
+    return HostClock(
+        t=0.0,
+        host=session.name,
+        offset_s=clock.offset_s,
+        uncertainty_s=clock.uncertainty_s,
+        rtt_s=clock.rtt_s,
+        run_zero_ms=session.journal.zero_ms,
+    )

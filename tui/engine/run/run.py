@@ -1,0 +1,271 @@
+"""Run a plan: connect, preflight, layout, every step, end."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import os
+import platform
+from collections.abc import Awaitable
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+
+import tui
+from tui.engine.run.layout import clean_up
+from tui.engine.run.preflight import ServerSession, connect_servers, leave_servers, preflight
+from tui.engine.run.steps import run_steps
+from tui.engine.session.context import (
+    CONNECT,
+    EXIT_COMPLETE,
+    EXIT_PARTIAL,
+    EXIT_PREFLIGHT,
+    LEAVE,
+    RunContext,
+    RunRefused,
+    RunStopped,
+    on_hosts,
+)
+from tui.engine.session.history import History
+from tui.engine.session.host_session import NO_SECRET, HostSession
+from tui.journal.progress import plan_as_run
+from tui.journal.writer import Journal, Resume
+from tui.model.event import ONLY_SAMPLES, RunEnded, RunResumed, RunStarted, RunStateName
+from tui.model.plain import some
+from tui.model.plan import Identities, Plan
+from tui.model.rundir import begun_utc
+from tui.remote.agent import AgentError
+from tui.remote.connections import Connections
+from tui.remote.transport import HostError
+
+LEAVE_S = 15.0
+
+
+def open_run(run_dir: Path, plan: Plan, connections: Connections, history: History | None = None) -> RunContext:
+    """Return the context of a run, its journal begun, or gone on with after the engine that wrote `history`."""
+    journal = Journal(run_dir, resume_point(run_dir, history) if history else None)
+    sessions = [HostSession(host, connections, run_dir.name, journal) for host in plan.hosts]
+    servers: list[HostSession] = [ServerSession(host, connections, run_dir.name, journal) for host in plan.servers]
+    ctx = RunContext(run_dir, plan, journal, sessions, servers)
+    if history is None or history.seen.started is None:
+        journal.append(run_started(run_dir, plan, journal.zero_ms))
+    if history is not None:
+        take_up(ctx, history)
+    return ctx
+
+
+def run_started(run_dir: Path, plan: Plan, zero_ms: float) -> RunStarted:
+    """Return the first event of a journal."""
+    return RunStarted(
+        t=0.0,
+        run_id=run_dir.name,
+        utc=rfc3339(datetime.datetime.fromtimestamp(zero_ms / 1000, datetime.UTC)),
+        benchtui_version=tui.__version__,
+        profile=plan.profile.tag,
+        hosts=[host.name for host in plan.hosts],
+        jump_host=jump_host_facts(),
+    )
+
+
+def resume_point(run_dir: Path, history: History) -> Resume:
+    """Return where the journal of a dead engine ends; without its first event the run began when its id says."""
+    zero_ms = history.zero_ms
+    if zero_ms is None:
+        begun = begun_utc(run_dir.name) or datetime.datetime.fromtimestamp(run_dir.stat().st_mtime, datetime.UTC)
+        zero_ms = begun.timestamp() * 1000
+    return Resume(history.seen.t, zero_ms, history.problems)
+
+
+def take_up(ctx: RunContext, history: History) -> None:
+    """Put a context where a dead engine left its run."""
+    gap_s = round(ctx.journal.now - history.seen.t, 3)
+    ctx.journal.append(RunResumed(t=0.0, utc=utc_now(), gap_s=gap_s, going_on=history.going_on))
+    ctx.results = dict(history.results)
+    ctx.skipped = set(history.skipped)
+    ctx.search = history.seen.search
+    ctx.plan = plan_as_run(ctx.plan, ctx.search)
+    ctx.sampled = history.sampled
+    if not history.going_on:
+        ctx.stop_mode, ctx.stop_reason = history.seen.stop_mode, history.seen.stop_reason
+    if ctx.stop_mode is not None:
+        ctx.stop_event.set()
+    for session in ctx.sessions:
+        files = history.seen.files.get(session.name)
+        session.created = files.paths if files is not None else []
+        session.known = files.known if files is not None else Identities()
+    for index, tasks in history.uncollected(ctx.plan).items():
+        for session in ctx.sessions:
+            session.holds |= {index} if session.name in {task.host for task in tasks} else set()
+
+
+async def execute(ctx: RunContext) -> RunEnded:
+    """Do everything the plan says and return the last event of the journal."""
+    return await brought_to_an_end(ctx, _everything(ctx))
+
+
+async def _everything(ctx: RunContext) -> RunEnded:
+    ctx.check_stop()
+    await connect_all(ctx)
+    await preflight(ctx)
+    await run_steps(ctx, ctx.plan.steps)
+    return how_it_ended(ctx)
+
+
+async def brought_to_an_end(ctx: RunContext, course: Awaitable[RunEnded]) -> RunEnded:
+    """Await the course of a run and journal how it ended. Whatever happens, hosts are left clean."""
+    try:
+        end = await course
+    except RunRefused as refused:
+        end = ended(refused.state if not ctx.measured_hosts else "partial", refused.exit_code, refused.reason)
+    except RunStopped:
+        end = how_it_ended(ctx)
+    finally:
+        await leave_hosts(ctx)
+    return ctx.journal.append(naming_held(ctx, end))
+
+
+def naming_held(ctx: RunContext, end: RunEnded) -> RunEnded:
+    """Return the end of a run that says which hosts may still hold what they measured, and how it is fetched."""
+    held = [session.name for session in ctx.sessions if session.holds]
+    if not held:
+        return end
+    told = f"not all was collected from {some(held)}: benchtui runs recover {ctx.run_id} does so once that is back"
+    return replace(end, reason="; ".join(filter(None, (end.reason, told))))
+
+
+async def connect_all(ctx: RunContext) -> None:
+    """Connect to every host; refuse with all problems at once when one cannot be reached."""
+    check_secrets(ctx)
+    with ctx.phase("connect"):
+        try:
+            await on_hosts(ctx, CONNECT, ctx.sessions, _connect_one)
+            await ctx.unless_stopped(connect_servers(ctx))
+        finally:
+            ctx.on_connected()
+
+
+def check_secrets(ctx: RunContext) -> None:
+    """Raise RunRefused when a load would lack a secret."""
+    if missing := next((session.secrets.missing for session in ctx.sessions), []):
+        raise RunRefused("failed", EXIT_PREFLIGHT, NO_SECRET.format(", ".join(missing)))
+
+
+async def _connect_one(session: HostSession) -> None:
+    session.enter("connecting")
+    await session.connect_patiently()
+    session.enter("connected")
+
+
+async def leave_hosts(ctx: RunContext) -> None:
+    """Remove what was asked for and the agent's own directories, then close all connections."""
+    await ctx.telemetry.leave()
+    await ctx.journal.settled()
+    if ctx.plan.cleanup and any(session.created for session in ctx.sessions):
+        await clean_up(ctx)
+    await leave_servers(ctx)
+    reached = [session for session in ctx.sessions if session.reached]  # on the others there is nothing of ours
+    await on_hosts(ctx, LEAVE, reached, partial(_leave, ctx), _stays_behind)
+    await on_hosts(ctx, LEAVE, reached, HostSession.disconnect, lambda *_: None)
+
+
+def _stays_behind(session: HostSession, error: HostError) -> None:
+    where = "the agent's directory under /tmp, and the host's lock until its lease ends,"
+    session.say("warning", f"{where} may stay behind: {error.message}; benchtui hosts sweep finds them")
+
+
+async def _leave(ctx: RunContext, session: HostSession) -> None:
+    """Unlock a host and remove what the agent had there; over a new connection when there is none any more."""
+    try:
+        async with asyncio.timeout(LEAVE_S):
+            try:
+                await _give_back(ctx, session)
+            except AgentError:
+                raise
+            except HostError as error:
+                if not await _reached_again(ctx, session):
+                    raise error
+                await _give_back(ctx, session)
+    except TimeoutError:
+        raise HostError("timeout", session.name, f"no answer in {LEAVE_S:g}s") from None
+
+
+async def _give_back(ctx: RunContext, session: HostSession) -> None:
+    await session.agent.unlock()
+    if ctx.journal.failed or session.holds:  # only the spool has what was measured
+        return
+    try:
+        await session.agent.clean()
+    except AgentError:  # a start that was dropped in the middle, or an earlier engine's, has come to life since
+        await session.agent.sweep(kill=True)
+        await session.agent.clean()
+
+
+async def _reached_again(ctx: RunContext, session: HostSession) -> bool:
+    """Connect once more. A lost host may be back by now, and its load goes on; but a stop must not take longer."""
+    if not session.failed:
+        return await session.reconnect(LEAVE_S)
+    if ctx.stop_mode is not None:
+        return False
+    await session.disconnect()
+    await session.connect(LEAVE_S)
+    await session.agent.sweep(kill=True)
+    return True
+
+
+def how_it_ended(ctx: RunContext) -> RunEnded:
+    """Return how the run ended, judged by what is in the journal."""
+    counted = [step for step in ctx.plan.steps if not step.warmup and step.index not in ctx.skipped]
+    came_late = ctx.stop_mode == "stop" and all(map(ctx.is_whole, counted))
+    if ctx.stop_mode is not None and not came_late:
+        asked = "stopped on request" if ctx.stop_mode == "stop" else "aborted on request"
+        state: RunStateName = "aborted" if ctx.stop_mode == "abort" else "partial" if ctx.measured_hosts else "failed"
+        return ended(state, EXIT_PARTIAL, ctx.stop_reason or asked)
+    if ctx.search.points:
+        return search_ended(ctx)
+    if not ctx.measured_hosts and ctx.sampled:
+        return ended("partial", EXIT_PARTIAL, ONLY_SAMPLES)
+    if not ctx.measured_hosts:
+        return ended("failed", EXIT_PARTIAL, "nothing was measured")
+    if ctx.measured_hosts < sum(len(step.tasks) for step in counted) or ctx.journal.problems:
+        return ended(
+            "partial", EXIT_PARTIAL, f"{ctx.journal.problems} problems on hosts" if ctx.journal.problems else ""
+        )
+    return ended("complete", EXIT_COMPLETE, "")
+
+
+def search_ended(ctx: RunContext) -> RunEnded:
+    """Return how a search ended that was not stopped: problems on hosts make it partial, no answer has its own code."""
+    from tui.engine.run.search import how_search_ended
+
+    code, reason = how_search_ended(ctx)
+    if ctx.journal.problems:
+        told = f"{ctx.journal.problems} problems on hosts"
+        return ended("partial", EXIT_PARTIAL, "; ".join(filter(None, (told, reason))))
+    return ended("complete", code, reason)
+
+
+def ended(state: RunStateName, exit_code: int, reason: str) -> RunEnded:
+    """Return the closing event."""
+    return RunEnded(t=0.0, state=state, exit_code=exit_code, reason=reason)
+
+
+def utc_now() -> str:
+    """Return the time as RFC 3339 in UTC."""
+    return rfc3339(datetime.datetime.now(datetime.UTC))
+
+
+def rfc3339(when: datetime.datetime) -> str:
+    """Return a time in UTC as RFC 3339."""
+    return when.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def jump_host_facts() -> dict[str, str]:
+    """Return what the record says of the machine that steers the run."""
+    name = platform.uname()
+    return {
+        "hostname": name.node,
+        "kernel": f"{name.system} {name.release}",
+        "python": platform.python_version(),
+        "cpus": str(os.cpu_count()),
+    }

@@ -1,0 +1,174 @@
+"""Run a search: decide what each step offers from the points before it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from tui.capacity.answer import answer
+from tui.capacity.next_point import next_offer, unbounded, why_over
+from tui.capacity.points import clearly_over, judge
+from tui.engine.executors.load import end_early
+from tui.engine.plan.search import offered_step
+from tui.engine.session.context import (
+    EXIT_COMPLETE,
+    EXIT_NEVER_MET,
+    EXIT_PARTIAL,
+    EXIT_UNFINISHED,
+    HostsAway,
+    RunContext,
+    RunRefused,
+    Seconds,
+)
+from tui.journal.reader import read_events
+from tui.metrics.figures import over_hosts, total_rates
+from tui.model.event import HostResult, PointDecided, PointOffered, Sample, StepEnded, StepStarted
+from tui.model.plan import Step
+from tui.model.problem import UsageError
+from tui.model.rundir import JOURNAL_FILE
+from tui.model.search import Offer, Search, SearchPoint
+from tui.text.points import offer_text
+
+
+async def run_search(
+    ctx: RunContext, slots: Sequence[Step], measure: Callable[[RunContext, Step], Awaitable[None]]
+) -> None:
+    """Measure one point after the other until the search knows, or may not go on.
+
+    Raises RunStopped, and RunRefused when a host that a point needs is lost: fewer hosts sustain something else.
+    """
+    decide_measured(ctx)
+    for slot in slots:
+        ctx.check_stop()
+        if ctx.given_up:
+            raise RunRefused("partial", EXIT_PARTIAL, ctx.given_up)
+        search = _search(ctx)
+        offer = next_offer(search, ctx.search.points)
+        if offer is None:
+            _skip(ctx, slot)
+            continue
+        step = _offered(ctx, slot, offer)
+        try:
+            await _measured(ctx, step, offer, measure)
+        finally:
+            ctx.on_second = lambda: None
+
+
+def _search(ctx: RunContext) -> Search:
+    if ctx.plan.search is None:
+        raise ValueError(f"{ctx.run_id} searches for nothing")
+    return ctx.plan.search
+
+
+def wants_more(ctx: RunContext) -> bool:
+    """Tell whether a search has a further point to measure."""
+    return next_offer(_search(ctx), ctx.search.points) is not None
+
+
+def _skip(ctx: RunContext, slot: Step) -> None:
+    ctx.skipped.add(slot.index)
+    reason = why_over(_search(ctx), ctx.search.points)
+    ctx.journal.append(StepEnded(t=0.0, step=slot.index, skipped=True, reason=reason))
+
+
+def _offered(ctx: RunContext, slot: Step, offer: Offer) -> Step:
+    """Journal what a slot offers, and return its step. Raises RunRefused when that cannot be."""
+    try:
+        paced = offered_step(ctx.plan, slot, offer)
+    except UsageError as error:
+        told = "; ".join(each.message for each in error.problems)
+        raise RunRefused("partial", EXIT_PARTIAL, f"{offer_text(offer)} cannot be offered: {told}") from None
+    for remark in paced.remarks:
+        ctx.say("info", remark)
+    return ctx.offer(PointOffered(t=0.0, step=slot.index, offer=offer, planned=paced.step))
+
+
+async def _measured(
+    ctx: RunContext, step: Step, offer: Offer, measure: Callable[[RunContext, Step], Awaitable[None]]
+) -> None:
+    ctx.seconds = Seconds(step.index, len(step.tasks))
+    ctx.on_second = lambda: _look(ctx, step, offer)
+    try:
+        await measure(ctx, step)
+    except HostsAway:
+        raise
+    except RunRefused as refused:
+        ctx.say("error", f"{step.name}: {refused.reason}")  # void; the next one shows whether that lasts
+    ctx.check_stop()
+    _decide(ctx, step, offer)
+
+
+def _look(ctx: RunContext, step: Step, offer: Offer) -> None:
+    """End a point early when what was measured of it says enough."""
+    if step.index in ctx.ended_early or not ctx.active:
+        return
+    if why := clearly_over(_search(ctx), offer, ctx.seconds.totals()):
+        ctx.ended_early[step.index] = why
+        ctx.say("info", f"{step.name} is ended early: {why}")
+        end_early(ctx)
+
+
+def decide_measured(ctx: RunContext) -> None:
+    """Decide what an engine that died had measured and not decided, by the samples in the journal."""
+    for index, event in ctx.search.offered.items():
+        step = ctx.plan.steps[index]
+        if index not in ctx.search.decided and ctx.is_whole(step):
+            ctx.seconds = Seconds(index, len(step.tasks))
+            for each in read_events(ctx.run_dir / JOURNAL_FILE):
+                if isinstance(each, StepStarted) and each.step == index:  # another attempt at it
+                    ctx.seconds = Seconds(index, len(step.tasks))
+                elif isinstance(each, Sample):
+                    ctx.seconds.add(each)
+            _decide(ctx, step, event.offer)
+
+
+def _decide(ctx: RunContext, step: Step, offer: Offer) -> None:
+    point = point_of(ctx, step, offer)
+    ctx.search.decide(ctx.journal.append(PointDecided(t=0.0, point=point)))
+
+
+def point_of(ctx: RunContext, step: Step, offer: Offer) -> SearchPoint:
+    """Return what a step says as a point, by the results of its hosts and its seconds."""
+    cut = step.index in ctx.ended_early
+    results = {host: ctx.results.get((step.index, host)) for host in step.hosts}
+    whole = {host: each for host, each in results.items() if each is not None and (each.final or cut)}
+    missing = [host for host in step.hosts if host not in whole]
+    gone = {session.name for session in ctx.sessions if session.failed}
+    lost = [host for host in missing if host in gone] or missing
+    found = [each for each in results.values() if each is not None]
+    return judge(
+        _search(ctx), offer, step.index, over_hosts([each.dirs for each in found]), ctx.seconds.totals(),
+        len(whole), lost, cut, ctx.plan.latency_kind_of(step), failed_ios(found), _of_jobs(found),
+        split_of(step),
+    )  # fmt: skip
+
+
+def failed_ios(results: Sequence[HostResult]) -> int:
+    """Return how many I/Os failed, or of tools that do not count them, how many kinds of errors there were."""
+    return sum(len(each.errors) if each.failed_ios is None else each.failed_ios for each in results)
+
+
+def split_of(step: Step) -> dict[str, float]:
+    """Return what each direction is offered, as on the first host: so a rate is split over them."""
+    names = dict.fromkeys(name for job in step.jobs for name in job.rate_iops)
+    return {name: sum(job.rate_iops.get(name, 0.0) for job in step.jobs) for name in names}
+
+
+def _of_jobs(results: Sequence[HostResult]) -> dict[str, float]:
+    """Return what each of several jobs did a second, over all hosts."""
+    names = dict.fromkeys(name for each in results for name in each.jobs)
+    return {name: sum(total_rates(each.jobs.get(name, {}))[0] for each in results) for name in names}
+
+
+def how_search_ended(ctx: RunContext) -> tuple[int, str]:
+    """Return the exit code of a search that came to its end, and the reason where it is not 0."""
+    search, points = _search(ctx), ctx.search.points
+    over = next_offer(unbounded(search, points), points) is None
+    if search.kind == "capacity":
+        found = answer(search, points)
+        if found.state == "never-met":
+            return EXIT_NEVER_MET, f"no load that was tried keeps {found.binding or 'the limits'}"
+        over = found.state != "unfinished"
+    if over:
+        return EXIT_COMPLETE, ""
+    option = "--points" if len(points) >= search.points else "--within"
+    return EXIT_UNFINISHED, f"unfinished: {why_over(search, points)}; runs resume {option}, or u on Runs, gives it more"

@@ -1,0 +1,280 @@
+"""Run the steps in order: pauses, preconditioning rounds, skipped and failed steps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from tui.engine.executors.lookup import executor_of
+from tui.engine.run.layout import layout, look_at_written, make_directories
+from tui.engine.run.preflight import take_locks
+from tui.engine.session.context import (
+    BRING_BACK,
+    DROP_CACHES,
+    EXIT_PARTIAL,
+    HostsAway,
+    RunContext,
+    RunRefused,
+    on_hosts,
+)
+from tui.engine.session.host_session import HostSession
+from tui.engine.session.targets import check_unchanged, still_free
+from tui.engine.session.telemetry import quiet_s
+from tui.metrics import units
+from tui.metrics.figures import over_hosts, value_of
+from tui.metrics.registry import headline_text
+from tui.metrics.repeat import relative_ci
+from tui.metrics.steady import Round, is_steady, round_of, rounds_before, window_over, window_text
+from tui.model.event import CacheDropped, StepEnded, StepStarted
+from tui.model.plan import Step
+from tui.remote.agent import CacheDrop
+from tui.remote.transport import HostError
+
+
+def check_filled(ctx: RunContext, step: Step) -> None:
+    """Raise RunRefused when a host that takes part has not filled the files of a step as planned."""
+    if reason := not_filled(ctx, step):
+        raise RunRefused("failed", EXIT_PARTIAL, reason)
+
+
+def not_filled(ctx: RunContext, step: Step) -> str:
+    """Return which hosts have not filled the files of a step as planned, and what helps; empty: all have."""
+    for fill in fills_of(ctx.plan.steps, step):
+        hosts = [session.name for session in ctx.taking_part(step) if session.name in fill.hosts]
+        if any(task.images for task in fill.tasks):  # one host fills an image for all
+            hosts = fill.hosts
+        results = {host: ctx.results.get((fill.index, host)) for host in hosts}
+        bare = [host for host, each in results.items() if each is None or not each.final or each.errors]
+        if bare:
+            again = f"benchtui runs resume --failed {ctx.run_id} fills again (u on Runs)"
+            return f"not filled on {', '.join(bare)}; {again}"
+    return ""
+
+
+def fills_of(steps: list[Step], step: Step) -> Iterator[Step]:
+    """Yield the steps that fill files which a later step uses."""
+    used = _used(step)
+    for fill in steps[: step.index] if not step.is_fill else ():
+        if fill.is_fill and used & _used(fill):
+            yield fill
+
+
+def _used(step: Step) -> set[tuple[str, str]]:
+    """Return the files of a step, by host, and the images, which all hosts share."""
+    files = {(task.host, spec.path) for task in step.tasks for spec in task.files}
+    return files | {("", image) for task in step.tasks for image in task.images_used}
+
+
+def steady_already(ctx: RunContext, step: Step) -> str:
+    """Return why a round need not be made; an empty text when it must be."""
+    if step.precondition is None or not step.is_round:
+        return ""
+    made = rounds_made(ctx, step)
+    rounds = [_round(ctx, each) for each in made[-step.precondition.window :]]
+    window = window_over(step.precondition, rounds)
+    if window is None or not is_steady(step.precondition, rounds):
+        return ""
+    return f"steady after {len(made)} rounds: {window_text(step.precondition, window)}"
+
+
+def tell_round(ctx: RunContext, step: Step) -> None:
+    """Tell the operator what a round came to; a warning when it was the last one and the load is not steady."""
+    rule, headline = step.precondition, ctx.plan.headline_of(step)
+    if rule is None or headline is None or not step.is_round:
+        return
+    rounds = [_round(ctx, each) for each in [*rounds_made(ctx, step), step][-rule.window :]]
+    window = window_over(rule, rounds)
+    so_far = window_text(rule, window) if window is not None else f"too few for a window of {rule.window}"
+    text = f"round {rule.number} of at most {rule.rounds}: {headline_text(headline, rounds[-1].value)}; {so_far}"
+    failed = rule.number == rule.rounds and not is_steady(rule, rounds)
+    ctx.say("warning" if failed else "info", f"{text}{'; not steady, measured all the same' if failed else ''}")
+
+
+def rounds_made(ctx: RunContext, step: Step) -> list[Step]:
+    """Return the rounds before a step that were made."""
+    return [each for each in rounds_before(ctx.plan.steps, step) if each.index not in ctx.skipped]
+
+
+def _round(ctx: RunContext, step: Step) -> Round:
+    return round_of(ctx.plan, step, {host: ctx.results.get((step.index, host)) for host in step.hosts})
+
+
+BACK_WITHIN_S = 10.0
+
+
+async def run_steps(ctx: RunContext, steps: Sequence[Step]) -> None:
+    """Run steps one after the other. A step of a matrix that fails leaves the others their turn.
+
+    Raises RunStopped, and RunRefused when the only step failed or no host is left.
+    """
+    slots = {step.index for step in ctx.plan.slots}
+    await _in_turn(ctx, [step for step in steps if step.index not in slots])
+    if slots:
+        from tui.engine.run.search import run_search  # what it needs is half of what an engine loads
+
+        await run_search(ctx, [step for step in steps if step.index in slots], _measured)
+
+
+async def _measured(ctx: RunContext, step: Step) -> None:
+    """Measure a point of a search."""
+    await pause(ctx, step)
+    await bring_back(ctx)
+    if away := [name for name in step.hosts if name not in {session.name for session in ctx.alive}]:
+        raise HostsAway(away)
+    check_filled(ctx, step)
+    await run_step(ctx, step)
+
+
+async def _in_turn(ctx: RunContext, steps: Sequence[Step]) -> None:
+    alone = len(ctx.plan.steps) == 1
+    for step in steps:
+        ctx.check_stop()
+        if ctx.given_up:
+            raise RunRefused("partial", EXIT_PARTIAL, ctx.given_up)
+        if known := known_well_enough(ctx, step) or steady_already(ctx, step):
+            ctx.skipped.add(step.index)
+            ctx.journal.append(StepEnded(t=0.0, step=step.index, skipped=True, reason=known))
+            continue
+        await pause(ctx, step)
+        await bring_back(ctx)
+        check_filled(ctx, step)
+        try:
+            await run_step(ctx, step)
+            tell_round(ctx, step)
+        except RunRefused as refused:
+            if alone:
+                raise
+            ctx.say("error", f"{step.name}: {refused.reason}; going on with the next one")
+
+
+async def run_step(ctx: RunContext, step: Step) -> None:
+    """Prepare and measure one step."""
+    ctx.journal.append(StepStarted(t=0.0, step=step.index, attempt=step.attempt))
+    for session in ctx.sessions:
+        session.holds.discard(step.index)  # what it has of an earlier attempt is not wanted any more
+    problems, reason = ctx.journal.problems, "cut off"
+    try:
+        name_the_absent(ctx, step)
+        if not ctx.taking_part(step):
+            raise RunRefused("failed", EXIT_PARTIAL, "no host is left")
+        await take_locks(ctx)
+        await look_at_quiet_hosts(ctx, step)
+        await still_free(ctx, step)
+        await check_unchanged(ctx, step)
+        await make_directories(ctx, step)
+        await layout(ctx, step)
+        ctx.check_stop()
+        await look_at_written(ctx, step)
+        await drop_caches(ctx, step)
+        await executor_of(step).measure(ctx, step)
+        reason = ""
+    except RunRefused as refused:
+        reason = refused.reason
+        raise
+    finally:
+        await ctx.telemetry.end()
+        cut = ctx.stop_mode is not None and not ctx.is_whole(step)
+        ok = not reason and not cut and problems == ctx.journal.problems
+        early = ctx.ended_early.get(step.index, "") if ok else ""
+        ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok, cut=cut or bool(early), reason=reason or early))
+
+
+async def look_at_quiet_hosts(ctx: RunContext, step: Step) -> None:
+    """Begin telemetry, before the first load of a run with some seconds without any: are the hosts quiet?"""
+    await ctx.unless_stopped(ctx.telemetry.begin(step, ctx.taking_part(step), ctx.servers))
+    seconds = quiet_s(ctx.plan)
+    if ctx.telemetry.looked or not seconds:
+        return
+    ctx.telemetry.quiet(now=True)
+    try:
+        with ctx.phase("pause", step.index, expected_s=seconds):
+            await ctx.unless_stopped(asyncio.sleep(seconds))
+            await ctx.unless_stopped(ctx.telemetry.seen_quiet())
+    finally:
+        ctx.telemetry.quiet(now=False)
+
+
+def name_the_absent(ctx: RunContext, step: Step) -> None:
+    """Say of every host that dropped out before a step that it has no part in it: a smaller total is never silent."""
+    here = {session.name for session in ctx.taking_part(step)}
+    for session in ctx.sessions:
+        if session.name in step.hosts and session.name not in here:
+            session.problem("barrier", "host-lost", f"lost before this step: takes no part in {step.name}", fatal=False)
+
+
+def known_well_enough(ctx: RunContext, step: Step) -> str:
+    """Return why an optional repetition need not be made; an empty text when it must be."""
+    until = step.until or ctx.plan.until
+    if until is None or not step.optional:
+        return ""
+    headline, kind = ctx.plan.headline_of(step), ctx.plan.latency_kind_of(step)
+    values = []
+    for other in ctx.plan.steps:
+        if other.cell == step.cell and not other.warmup and other.index < step.index and headline is not None:
+            found = (ctx.results.get((other.index, host)) for host in other.hosts)
+            results = [result for result in found if result is not None and result.final and not result.errors]
+            value = value_of(headline, over_hosts([result.dirs for result in results]), kind)
+            values += [value] if value is not None and len(results) == len(other.hosts) else []
+    width = relative_ci(values)
+    if len(values) < until.least or width is None or width > until.width:
+        return ""
+    return f"known to ±{units.share(width, 1)} after {len(values)} repetitions"
+
+
+async def pause(ctx: RunContext, step: Step) -> None:
+    """Let time pass without load, as planned."""
+    if step.pause_s:
+        with ctx.phase("pause", step.index, expected_s=step.pause_s):
+            await ctx.unless_stopped(asyncio.sleep(step.pause_s))
+
+
+async def bring_back(ctx: RunContext) -> None:
+    """Give hosts that dropped out in an earlier step another chance: once, and not for long."""
+    gone = [session for session in ctx.sessions if session.failed]
+    await on_hosts(ctx, BRING_BACK, gone, _one_back, lambda session, error: session.enter("lost", error.message))
+
+
+async def _one_back(session: HostSession) -> None:
+    await session.disconnect()
+    await session.connect(BACK_WITHIN_S)
+    await session.agent.sweep(kill=True)  # what it was lost with must not measure along
+    session.enter("ready", "takes part again")
+
+
+async def drop_caches(ctx: RunContext, step: Step) -> None:
+    """Drop the page caches of all hosts before a measurement, and say how it went; never a silent no-op."""
+    wanted = ctx.plan.drop_caches_before(step)
+    if wanted == "no":
+        return
+    errors: dict[str, str] = {}
+
+    def not_asked(session: HostSession, error: HostError) -> None:
+        errors[session.name] = error.message
+
+    sessions = ctx.taking_part(step)
+    answers = await on_hosts(ctx, DROP_CACHES, sessions, partial(_drop_on, ctx, step), not_asked)
+    answers |= {name: CacheDrop("none", False, message) for name, message in errors.items()}
+    dropped = {session.name: _say_dropped(session, step, answers[session.name], wanted) for session in sessions}
+    failed = [name for name, ok in dropped.items() if not ok]
+    if failed and wanted == "require":
+        raise RunRefused("failed", EXIT_PARTIAL, f"page cache not dropped on {', '.join(failed)}")
+
+
+def _say_dropped(session: HostSession, step: Step, answer: CacheDrop, wanted: str) -> bool:
+    """Journal how a host dropped its page cache, and tell the operator; True when it did."""
+    ok, method, detail = answer.ok, answer.method, answer.detail
+    session.journal.append(CacheDropped(t=0.0, host=session.name, step=step.index, ok=ok, method=method, detail=detail))
+    how = ": ".join(part for part in (method, detail) if part)
+    if ok:
+        session.say("info", f"page cache dropped ({how}) before {step.name}")
+    elif wanted == "require":
+        session.problem("layout", "cache-not-dropped", f"page cache could not be dropped: {how}", fatal=False)
+    else:
+        session.say("warning", f"page cache not dropped: {how}")
+    return ok
+
+
+async def _drop_on(ctx: RunContext, step: Step, session: HostSession) -> CacheDrop:
+    paths = [spec.path for spec in ctx.task_of(step, session).files]
+    return await session.ask(lambda agent: agent.drop_caches(paths))

@@ -1,0 +1,262 @@
+"""One host during a run: connection, agent, state in the journal, and the secrets it is given."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from tui.model.address import HostAddress
+from tui.model.event import HostProblem, HostState, HostStateName, Message, PhaseName, Severity
+from tui.model.hostfacts import Fact
+from tui.model.plan import HostTask, Identities, Plan
+from tui.remote.agent import Agent
+from tui.remote.transport import BusyError, DeniedError, HostError, Transport
+
+if TYPE_CHECKING:
+    from tui.journal.writer import Journal
+    from tui.remote.connections import Connections
+    from tui.remote.devices import DeviceFacts
+    from tui.remote.vault import Asker
+
+MASK = b"*"
+NO_SECRET = "no value for the secret {0}: set it in the environment, or start where there is a terminal to ask on"
+SHORTEST_WORD = 6  # a shorter value, or a number, may be a part of a figure: it is masked in options alone
+REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """Names of environment variables, and the values that are known. The values are never part of a repr."""
+
+    names: tuple[str, ...] = ()
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def missing(self) -> list[str]:
+        """The names that have no value."""
+        return [name for name in self.names if name not in self.values]
+
+    def mask(self, task: HostTask) -> Mask | None:
+        """Return what makes the output of a command fit to be written; None when it holds no secret."""
+        return Mask(_options(task.job_file, self.names), list(self.values.values())) if self.names else None
+
+
+async def secrets_of(plan: Plan, environ: Mapping[str, str], asker: Asker | None) -> Secrets:
+    """Return the secrets of a run: from the environment, else from whoever can be asked."""
+    from tui.remote.vault import Question
+
+    values = {name: environ[name] for name in plan.secrets if environ.get(name)}
+    for name in plan.secrets:
+        if name not in values and asker is not None:
+            answers = await asker(Question(f"secret of this run: {name}", ((name, False),), "", f"secret {name}"))
+            if answers and answers[0]:
+                values[name] = answers[0]
+    return Secrets(tuple(plan.secrets), values)
+
+
+def _options(job_file: str, names: Sequence[str]) -> list[str]:
+    """Return the options of a job file whose values hold a secret, and what fio repeats `description` as."""
+    lines = (line.partition("=") for line in job_file.splitlines())
+    found = {option for option, _, value in lines if set(REFERENCE.findall(value)) & set(names)}
+    return sorted(found | ({"desc"} if "description" in found else set()))
+
+
+class Mask:
+    """Puts as many stars in the place of secrets as they have bytes: offsets in a stream stay what they are.
+
+    An incomplete last line is held back, for it may end inside of a secret. What is held back counts as not taken.
+    """
+
+    def __init__(self, options: Sequence[str], values: Sequence[str]) -> None:
+        known = {text.encode() for value in values for text in (value, value.replace("\\", "\\\\").replace('"', '\\"'))}
+        words = [text for text in known if len(text) >= SHORTEST_WORD and not text.isdigit()]
+        patterns = [re.escape(word) for word in sorted(words, key=len, reverse=True)]
+        if options:
+            either = b"|".join(re.escape(option.encode()) for option in options)
+            patterns.append(rb'(?<=")(?P<option>' + either + rb')(?P<sign>" : ")(?P<value>(?:[^"\\\n]|\\.)*)')
+        self._pattern = re.compile(b"|".join(patterns)) if patterns else None
+        self._rest = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """Return the lines that are complete, masked."""
+        lines, end, rest = (self._rest + data).rpartition(b"\n")
+        self._rest = rest
+        return self._masked(lines + end)
+
+    def flush(self) -> bytes:
+        """Return what was held back: nothing more follows."""
+        rest, self._rest = self._rest, b""
+        return self._masked(rest)
+
+    def drop(self) -> None:
+        """Forget what was held back: it is sent again."""
+        self._rest = b""
+
+    def _masked(self, text: bytes) -> bytes:
+        return self._pattern.sub(_stars, text) if self._pattern else text
+
+
+def _stars(match: re.Match[bytes]) -> bytes:
+    groups = match.groupdict()
+    if groups.get("value") is None:
+        return MASK * len(match[0])
+    return groups["option"] + groups["sign"] + MASK * len(groups["value"])
+
+
+T = TypeVar("T")
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 5.0
+LEAST_TRY_S = 1.0  # an attempt that is given less says nothing of the host
+PATIENCE_S = 30.0  # for a connection that broke outside a measurement; within one, the lease is the measure
+CONNECT_DEADLINE_S = 300.0  # hundreds of hosts behind one bastion wait for each other's handshakes
+BROKEN = ("lost", "channel-failed")  # what a broken connection looks like; anything else would only fail again
+
+
+class HostSession:
+    """A host of a run. `failed` hosts take no further part."""
+
+    def __init__(self, address: HostAddress, connections: Connections, run_id: str, journal: Journal) -> None:
+        self.address = address
+        self.connections = connections
+        self.run_id = run_id
+        self.journal = journal
+        self.state: HostStateName = "waiting"
+        self.secrets = Secrets()
+        self.facts: dict[str, Fact] = {}
+        self.missing: set[str] = set()  # files of the plan that were not there at preflight
+        self.short: set[str] = set()  # files of ours that were smaller than planned at preflight
+        self.made_elsewhere: dict[str, str] = {}  # files shared with another host, which makes them, by path
+        self.ours: frozenset[str] = frozenset()  # files that runs of ours had made, as of the preflight
+        self.devices: dict[str, DeviceFacts] = {}  # those of the plan, as the preflight found them
+        self.reached = False  # whether it has ever been connected
+        self.refusal = ""  # why attempts to reconnect failed: what a host said last, not that time was up
+        self.holds: set[int] = set()  # steps of which it has output that could not be collected
+        self.created: list[str] = []  # paths this run made on the host, in the order it made them
+        self.known = Identities()  # what these are
+        self.seen = Identities()  # what all files of the plan are, as of the preflight or our last step
+        self._transport: Transport | None = None
+        self._agent: Agent | None = None
+
+    @property
+    def name(self) -> str:
+        """The host's name in the inventory."""
+        return self.address.name
+
+    @property
+    def agent(self) -> Agent:
+        """The agent's client. Raises HostError when the host is not connected."""
+        if self._agent is None:
+            raise HostError("lost", self.name, "not connected")
+        return self._agent
+
+    @property
+    def failed(self) -> bool:
+        """Whether the host dropped out."""
+        return self.state in ("failed", "lost")
+
+    def enter(self, state: HostStateName, detail: str = "") -> None:
+        """Change the state, and say so in the journal."""
+        self.state = state
+        self.journal.append(HostState(t=0.0, host=self.name, state=state, detail=detail))
+
+    def say(self, severity: Severity, text: str) -> None:
+        """Tell the operator something about this host."""
+        self.journal.append(Message(t=0.0, severity=severity, text=text, host=self.name))
+
+    def problem(self, phase: PhaseName, code: str, message: str, *, fatal: bool = True) -> None:
+        """Record what is wrong; a fatal problem fails the host."""
+        self.journal.append(HostProblem(t=0.0, host=self.name, phase=phase, code=code, message=message, fatal=fatal))
+        if fatal and not self.failed:
+            self.enter("failed", message)
+
+    def remember_created(self, paths: Iterable[str]) -> None:
+        """Note paths that this run made, so that they can be named and removed."""
+        self.created += [path for path in paths if path not in self.created]
+        self.missing.difference_update(self.created)
+        self.short.difference_update(self.created)
+
+    async def connect(self, deadline_s: float = CONNECT_DEADLINE_S) -> None:
+        """Open the connection. Raises HostError."""
+        patient = self.connections.vault.can_ask  # a person types as long as they like
+        try:
+            async with asyncio.timeout(None if patient else deadline_s):
+                transport = await self.connections.connect(self.address)
+        except TimeoutError:
+            raise HostError("timeout", self.name, f"no connection in {deadline_s:.0f}s") from None
+        self.reached = True
+        self._transport = transport
+        self._agent = Agent(transport, self.run_id)
+
+    async def connect_patiently(self) -> None:
+        """Open the first connection, once more when it breaks in the middle. Raises HostError."""
+        try:
+            await self.connect()
+        except BusyError:
+            raise  # it was tried often enough
+        except HostError as error:
+            if error.code not in BROKEN or not await self.reconnect(PATIENCE_S):
+                raise
+
+    async def ask(self, call: Callable[[Agent], Awaitable[T]], patience_s: float = PATIENCE_S) -> T:
+        """Make a call that may be repeated; when the connection breaks, again over another one.
+
+        Raises HostError: that of the agent at once, that of the connection when the host stays away for `patience_s`.
+        """
+        loop = asyncio.get_running_loop()
+        deadline: float | None = None
+        pause = 0.0
+        while True:
+            try:
+                return await call(self.agent)
+            except HostError as error:
+                deadline = deadline or loop.time() + patience_s
+                left = deadline - loop.time() - pause
+                if error.code not in BROKEN or left <= 0:
+                    raise
+                state = self.state
+                self.lose(error.message)
+                await asyncio.sleep(pause)
+                if not await self.reconnect(left):
+                    away = f"{error.message}; not back in {patience_s:g}s: {self.refusal}"
+                    raise HostError("lost", self.name, away) from error
+                self.enter(state, "reconnected")
+            pause = min(pause * 2 or FIRST_PAUSE_S, LONGEST_PAUSE_S)
+
+    def lose(self, why: str) -> None:
+        """Show that the connection broke."""
+        self.enter("connecting", f"connection lost: {why.removeprefix('connection lost: ')}")
+
+    async def reconnect(self, patience_s: float) -> bool:
+        """Try again, with pauses that grow and differ, until connected, turned down, or `patience_s` has passed."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + patience_s
+        pause, self.refusal = FIRST_PAUSE_S, ""
+        await self.disconnect()
+        while loop.time() < deadline:
+            try:
+                await self.connect(max(deadline - loop.time(), LEAST_TRY_S))
+            except DeniedError as error:
+                self.refusal = error.message  # sshd penalises a machine that fails to log in again and again
+                return False
+            except HostError as error:
+                self.refusal = self.refusal if self.refusal and error.code == "timeout" else error.message
+                self.enter("connecting", f"connection lost, retrying: {error.message}")
+                await asyncio.sleep(min(pause * random.uniform(0.5, 1.0), max(0.0, deadline - loop.time())))
+                pause = min(pause * 2, LONGEST_PAUSE_S)
+            else:
+                return True
+        return False
+
+    async def disconnect(self) -> None:
+        """Close the connection, whatever state it is in."""
+        transport, self._transport, self._agent = self._transport, None, None
+        if transport is not None:
+            try:
+                async with asyncio.timeout(5):
+                    await transport.close()
+            except (HostError, OSError, TimeoutError):
+                return

@@ -1,0 +1,1 @@
+"""Write runs as files of other tools, streams and the clipboard."""

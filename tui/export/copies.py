@@ -1,0 +1,176 @@
+"""What people paste of a run or a comparison: headline, Markdown, CSV, the command."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tui.analysis.compare import Comparison
+from tui.analysis.searches import search_facts
+from tui.export.table_files import guarded
+from tui.export.tables import summary
+from tui.model.record import RunRecord
+from tui.model.rundir import RECORD_FILE
+from tui.model.step_record import Scalar, StepRecord
+from tui.view.comparison import sentence
+from tui.view.document import DocumentColumn, DocumentTable, markdown_table
+from tui.view.report.overview import headline_parts, judged
+from tui.view.report.side_by_side import compared_figures_table
+from tui.view.report.tables import figures_table, matrix_table, matrix_tables, operations_table
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One text to paste; its key chooses it in a menu."""
+
+    key: str
+    label: str
+    text: str
+
+
+def copies_of(record: RunRecord, run_dir: Path) -> list[Copy]:
+    """Return what a run has to paste; a run without figures has no table."""
+    found = [Copy("h", "headline", headline(record))]
+    if table := markdown(record):
+        found.append(Copy("t", "table, Markdown", table))
+    found += [Copy("c", "table, CSV", summary_csv(record)), Copy("l", "command line", command_line(record))]
+    return [*found, Copy("p", "path", str(run_dir / RECORD_FILE))]
+
+
+def headline(record: RunRecord) -> str:
+    """Return a line: what was measured, of what, by whom it can be looked up, and whether it is valid."""
+    text = record.headline.text if record.headline is not None else ""
+    hosts = f"{len(record.hosts)} host{'' if len(record.hosts) == 1 else 's'}"
+    verdict = _in_line(judged(record)[0])
+    said = [text or headline_parts(record)[0], f"{record.profile.tag} on {hosts}", verdict, record.run_id]
+    return ", ".join(part for part in said if part)
+
+
+def _in_line(said: str) -> str:
+    """Return words that begin a line as they stand within one; what is in capitals stays."""
+    return said if said[:2].isupper() else said[:1].lower() + said[1:]
+
+
+def markdown(record: RunRecord) -> str:
+    """Return the matrix, or the figures of each step, as tables of Markdown."""
+    matrices = matrix_tables(record) if record.matrix is not None else []
+    tables = [matrix_table(each, named=len(matrices) > 1) for each in matrices]
+    if not tables:
+        tables = [found for step in record.steps if (found := step_table(record, step)) is not None]
+    return "\n\n".join(map(markdown_table, tables))
+
+
+def step_table(record: RunRecord, step: StepRecord) -> DocumentTable | None:
+    """Return what a step did: its operations where it counts these, else its directions."""
+    return operations_table(step.metadata) if step.metadata is not None else figures_table(record, step, step.name)
+
+
+def summary_csv(record: RunRecord) -> str:
+    """Return the summary table as `export csv` writes it."""
+    table, out = summary(record), io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([column.name for column in table.columns])
+    writer.writerows([guarded(value) for value in row] for row in table.rows)
+    return out.getvalue()
+
+
+def command_line(record: RunRecord) -> str:
+    """Return the command that runs the same again: profile, hosts, changed parameters, sweeps, tags."""
+    words = ["benchtui", "run", record.profile.tag, "--hosts", ",".join(host.name for host in record.hosts)]
+    for server in record.servers or ():
+        words += ["--servers", server.name]
+    swept = sweeps(record)
+    for name, value in record.profile.changed.items():
+        words += [] if name in swept else ["--set", f"{name}={value}"]
+    for name, values in swept.items():
+        words += ["--sweep", f"{name}={','.join(values)}"]
+    for name, value in record.tags.items():
+        words += ["--tag", f"{name}={value}" if value else name]
+    return shlex.join(words)
+
+
+def sweeps(record: RunRecord) -> dict[str, list[str]]:
+    """Return the values of each swept parameter, in the order of the plan; a suite's are its profiles' own."""
+    if record.matrix is None or any(cell.profile for cell in record.matrix.cells):
+        return {}
+    found: dict[str, list[str]] = {}
+    for cell in record.matrix.cells:
+        for name, value in cell.point.items():
+            if name != "hosts" and str(value) not in found.setdefault(name, []):
+                found[name].append(str(value))
+    return found
+
+
+COLUMNS = ("a_runs", "b_runs", "point", "figure", "headline", "unit", "a", "b", "ratio", "ratio_low", "ratio_high",
+           "n_a", "n_b", "word", "why")  # fmt: skip
+Row = tuple[Scalar, ...]
+
+
+def copies_of_comparison(
+    found: Sequence[Comparison], sides: Sequence[Sequence[Path]], across: Sequence[str] = ()
+) -> list[Copy]:
+    """Return what a comparison has to paste; `found` is each side against the first, `sides` are the runs of all."""
+    copies = [Copy("h", "headline", "\n".join(map(comparison_headline, found)))]
+    if table := "\n\n".join(filter(None, map(comparison_markdown, found))):
+        copies.append(Copy("t", "table, Markdown", table))
+    return [
+        *copies,
+        Copy("c", "table, CSV", as_csv(found)),
+        Copy("l", "command line", comparison_command(sides, across)),
+    ]
+
+
+def comparison_headline(found: Comparison) -> str:
+    """Return the answer, with the runs that it is about."""
+    return f"{sentence(found, advice=False)} (A {_names(found.a)}; B {_names(found.b)})"
+
+
+def comparison_markdown(found: Comparison) -> str:
+    """Return every figure of every point, of searches what they found, as tables below the answer."""
+    if found.search is not None:
+        rows = [[name.strip(), "".join(text for text, _ in runs)] for name, runs in search_facts(found.search)]
+        tables = [
+            DocumentTable("What they sustain: B against A", [DocumentColumn("figure"), DocumentColumn("A → B")], rows)
+        ]
+    else:
+        tables = [table] if (table := compared_figures_table(found, "B", every=True)) is not None else []
+    return "\n\n".join([comparison_headline(found), *map(markdown_table, tables)]) if tables else ""
+
+
+def as_csv(found: Sequence[Comparison]) -> str:
+    """Return every figure of every point in the units of the record."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for each in found:
+        sides = _names(each.a), _names(each.b)
+        writer.writerows([guarded(value) for value in (*sides, *row)] for row in _rows(each))
+    return out.getvalue()
+
+
+def comparison_command(sides: Sequence[Sequence[Path]], across: Sequence[str]) -> str:
+    """Return the command that compares the same."""
+    words = ["benchtui", "compare", *(",".join(run_dir.name for run_dir in side) for side in sides)]
+    return shlex.join([*words, *(word for name in across for word in ("--across", name))])
+
+
+def _rows(found: Comparison) -> Iterator[Row]:
+    if (search := found.search) is not None:
+        counts = max(len(search.values_a), 1), max(len(search.values_b), 1)
+        ratio = search.ratio
+        yield ("", search.figure, True, search.unit, search.a.value, search.b.value, ratio.value, ratio.low, ratio.high,
+               *counts, search.word, search.why)  # fmt: skip
+    for point in found.points:
+        for each in point.changes:
+            effect = each.effect
+            known = (effect.ratio, effect.low, effect.high) if effect is not None else (None, None, None)
+            counts = len(each.values_a), len(each.values_b)
+            yield point.name, each.name, each.headline, each.unit, each.a, each.b, *known, *counts, each.word, each.why
+
+
+def _names(records: Sequence[RunRecord]) -> str:
+    return ", ".join(record.run_id for record in records)

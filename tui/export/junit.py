@@ -1,0 +1,62 @@
+"""A run as JUnit XML: its state, every check and its criteria as test cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tui.analysis.criteria import criteria_of, judge
+from tui.judge.catalogue import BY_ID
+from tui.model.exporter import Exporter, ExportFile, ExportSource
+from tui.model.record import Finding, RunRecord
+from tui.text.junit import Case, Suite, junit_xml
+
+
+def _files(source: ExportSource) -> Iterator[ExportFile]:
+    yield ExportFile(f"{source.record.run_id}.junit.xml", [junit_xml([suite_of(source.record)]).encode()])
+
+
+def suite_of(record: RunRecord) -> Suite:
+    """Return a run as a suite: an error is a failure, a warning is output of its case, what was not made is skipped.
+
+    The profile's own thresholds are cases too, those that need no other run.
+    """
+    by_check: dict[str, list[Finding]] = {}
+    for finding in record.findings:
+        by_check.setdefault(finding.id, []).append(finding)
+    made = list(dict.fromkeys([*(record.checks or ()), *by_check]))
+    left = {name: why for name, why in (record.checks_not_made or {}).items() if name not in made}
+    cases = [
+        _state(record),
+        *(_judged(name, by_check.get(name, ())) for name in made),
+        *(Case(_title(name), "skipped", why, group="checks") for name, why in left.items()),
+        *(each.case for each in judge([], [record], criteria_of([record]))),
+    ]
+    told = {
+        "run_id": record.run_id,
+        "profile": record.profile.tag,
+        "verdict": record.verdict or "not judged",
+        "headline": record.headline.text if record.headline is not None else "",
+        "hosts": ", ".join(host.name for host in record.hosts),
+    }
+    return Suite(record.profile.tag, cases, record.created_utc, record.duration_s, told)
+
+
+def _state(record: RunRecord) -> Case:
+    good = record.state in ("complete", "imported", "baseline")
+    return Case("the run is complete", "passed" if good else "failed", record.reason or record.state, group="run")
+
+
+def _judged(name: str, found: Sequence[Finding]) -> Case:
+    said = "\n".join(f"{finding.severity}: {finding.message}" for finding in found)
+    errors = [finding.message for finding in found if finding.severity == "error"]
+    if errors:
+        return Case(_title(name), "failed", errors[0], group="checks", detail=said)
+    return Case(_title(name), "passed", group="checks", detail=said)
+
+
+def _title(name: str) -> str:
+    check = BY_ID.get(name)
+    return f"{name} {check.title}" if check is not None else name
+
+
+JUNIT = Exporter("JUnit XML: state, checks and thresholds as test cases (Jenkins, GitLab, GitHub Actions)", _files)

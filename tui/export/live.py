@@ -1,0 +1,161 @@
+"""A running run second by second, and as JSON lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import timedelta
+from math import ceil
+from pathlib import Path
+
+import msgspec
+
+from tui.journal.reader import JournalEvent, JournalTail
+from tui.journal.rundir import load_plan
+from tui.journal.state import RunState
+from tui.journal.views import DirectionView
+from tui.metrics.registry import MetricName, in_order
+from tui.model.event import (
+    Event,
+    HostProblem,
+    HostState,
+    Message,
+    NoteAdded,
+    PhaseEnded,
+    PhaseStarted,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    Sample,
+    StepEnded,
+    StepStarted,
+    StopRequested,
+)
+from tui.model.exporter import Exporter, ExportFile, ExportSecond, ExportSource, text_parts
+from tui.model.plain_data import format_utc
+from tui.model.problem import BenchtuiError
+from tui.model.record import RunRecord
+from tui.model.rundir import JOURNAL_FILE
+
+TOLD = (RunStarted, RunResumed, StepStarted, StepEnded, HostState, HostProblem, NoteAdded, StopRequested, RunEnded)
+TAILS_OPEN_S = 10
+METRICS: tuple[MetricName, ...] = ("iops", "bandwidth", "latency")
+CLOSES = (PhaseStarted, PhaseEnded, StepStarted, RunEnded)  # what was measured before has to be told before
+
+
+class Follower:
+    """Follows the journal of a run. `poll` returns what is new; `ended`: the run was closed."""
+
+    def __init__(self, run_dir: Path) -> None:
+        self.state = RunState(tails_open_s=TAILS_OPEN_S)
+        self._tail = JournalTail(run_dir / JOURNAL_FILE)
+        self._names = _step_names(run_dir)
+        self._next: dict[tuple[str | None, str], int] = {}  # by host and direction: the first second not told yet
+        self._ramp_end = 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run was closed."""
+        return self.state.ended
+
+    @property
+    def more(self) -> bool:
+        """Whether the journal holds more than the last poll took."""
+        return self._tail.more
+
+    def poll(self) -> list[ExportSecond | Event]:
+        """Return what came since, in order; of a long journal a part at a time, see `more`."""
+        found: list[ExportSecond | Event] = []
+        for event in self._tail.poll():
+            if isinstance(event, CLOSES):
+                found += self._seconds()
+            self._take(event)
+            if isinstance(event, TOLD) or (isinstance(event, Message) and event.severity != "info"):
+                found.append(event)
+        return found + list(self._seconds())
+
+    def _take(self, event: JournalEvent) -> None:
+        before = self.state.current
+        self.state.apply(event)
+        if self.state.current is not before:
+            self._next.clear()
+            self._ramp_end = 0
+        if isinstance(event, Sample) and event.ramp and event.phase == "measure":
+            self._ramp_end = max(self._ramp_end, ceil(self.state.interval_of(event)[1]))
+
+    def _seconds(self) -> Iterator[ExportSecond]:
+        measured = self.state.current
+        if measured.phase != "measure":
+            return
+        for name in in_order(measured.cluster):
+            tails = measured.cluster_tails.get(name, {})
+            yield from self._of(measured.cluster[name], None, name, tails)
+        for host, dirs in measured.hosts.items():
+            for name in in_order(dirs):
+                yield from self._of(dirs[name], host, name, {})
+
+    def _of(self, view: DirectionView, host: str | None, name: str, tails: dict[int, int]) -> Iterator[ExportSecond]:
+        span = view.span
+        if span is None:
+            return
+        start = max(self._next.get((host, name), span[0]), self._ramp_end)
+        if span[1] <= start:
+            return
+        self._next[host, name] = span[1]
+        columns = [view.values(metric, start, span[1]) for metric in METRICS]
+        state, step = self.state, self.state.current.step
+        title = self._names.get(step, str(step)) if step is not None else ""
+        for second, values in enumerate(zip(*columns, strict=True), start):
+            if any(value is not None for value in values):
+                utc = None if state.created is None else state.created + timedelta(seconds=second)
+                about = (state.run_id, state.profile, title, float(second), utc, host, name)
+                iops, bandwidth, latency = values
+                yield ExportSecond(*about, iops, bandwidth, latency, tails.get(second))
+
+
+def moments(run_dir: Path) -> Iterator[ExportSecond | Event]:
+    """Yield what the journal of a run holds, to its end."""
+    follower = Follower(run_dir)
+    while True:
+        yield from follower.poll()
+        if not follower.more:
+            return
+
+
+def _step_names(run_dir: Path) -> dict[int, str]:
+    with suppress(BenchtuiError):
+        return {step.index: step.name for step in load_plan(run_dir).steps}
+    return {}
+
+
+_encoder = msgspec.json.Encoder()
+
+
+def line_of(moment: ExportSecond | Event | RunRecord) -> str:
+    """Return a moment as a line, newline at the end."""
+    return _encoder.encode(_document(moment)).decode() + "\n"
+
+
+def _document(moment: ExportSecond | Event | RunRecord) -> object:
+    if isinstance(moment, Event):
+        return moment
+    if isinstance(moment, RunRecord):
+        said = moment.headline.model_dump() if moment.headline is not None else None
+        findings = [finding.model_dump() for finding in moment.findings]
+        known = {"state": moment.state, "reason": moment.reason, "verdict": moment.verdict}
+        return {"type": "record", "run_id": moment.run_id, **known, "headline": said, "findings": findings}
+    utc = None if moment.utc is None else format_utc(moment.utc)
+    return {"type": "second", **{name: getattr(moment, name) for name in moment.__slots__}, "utc": utc}
+
+
+def _files(source: ExportSource) -> Iterator[ExportFile]:
+    yield ExportFile(f"{source.record.run_id}.jsonl", text_parts(_lines(source)))
+
+
+def _lines(source: ExportSource) -> Iterator[str]:
+    yield from map(line_of, moments(source.run_dir))
+    yield line_of(source.record)
+
+
+JSON_LINES = Exporter("JSON lines: events and every second, an object a line (jq, scripts)", _files, stream=line_of,
+                      reads_files=True)  # fmt: skip

@@ -1,0 +1,84 @@
+"""Write an export: complete files, renamed into place at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from tui.library.load import load_record
+from tui.model.exporter import Exporter, ExportFile, ExportSource, load
+from tui.model.paths import to_write
+from tui.model.problem import BenchtuiError, Problem, UsageError
+
+
+def source_of(run_dir: Path) -> ExportSource:
+    """Return what is exported of a run. Raises BenchtuiError when its record cannot be read."""
+    return ExportSource(load_record(run_dir), run_dir)
+
+
+def remark_of(source: ExportSource) -> str:
+    """Return what has to be said of an export beside it; nothing of a run that is over."""
+    run = source.record
+    return f"{run.run_id} is {run.reason}; exported is what it measured so far" if run.state == "running" else ""
+
+
+def without_names(source: ExportSource, name: str, words: Sequence[str] = ()) -> ExportSource:
+    """Return a run whose record names nobody: hosts, addresses, users and paths are replaced, as in reports.
+
+    `words` are more names. Raises UsageError for a format that takes more than the record.
+    """
+    from tui.view.report.content import ReportedRun as Reported
+    from tui.view.report.redact import redacted
+
+    if load(name).reads_files:
+        why = "it tells events as they come, names in them; export another format"
+        raise UsageError(f"{name} cannot be redacted: {why}")
+    (found,) = redacted([Reported(source.record, source.run_dir)], words)
+    return ExportSource(found.record, source.run_dir)
+
+
+def default_path(run_id: str, name: str) -> Path:
+    """Return where an export of several files goes when nobody says where."""
+    return Path(f"{run_id}.{name}")
+
+
+def export(source: ExportSource, name: str, where: str | None) -> list[Path]:
+    """Write a run in a format and return the files written. Raises BenchtuiError.
+
+    One file goes to `where` itself, unless that is a directory or ends with a slash. Several are put below it; None
+    stands for a directory named after run and format.
+    """
+    files = list(load(name).files(source))
+    target = to_write(where) if where else default_path(source.record.run_id, name)
+    if where and len(files) == 1 and not target.is_dir() and not where.endswith("/"):
+        return [_write(target, files[0])]
+    if target.is_file():
+        raise UsageError(Problem(f"{name} of this run is {len(files)} files: name a directory", file=str(target)))
+    return [_write(target / file.path, file) for file in files]
+
+
+def alone(source: ExportSource, exporter: Exporter) -> ExportFile | None:
+    """Return the one file of an export that is text and has no more; None: it has to go to files."""
+    files = list(exporter.files(source))
+    return files[0] if len(files) == 1 and not exporter.binary else None
+
+
+def _write(path: Path, file: ExportFile) -> Path:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write_parts(temporary, file.parts)
+        temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
+    return path
+
+
+def _write_parts(path: Path, parts: Iterable[bytes]) -> None:
+    with path.open("wb") as out:
+        for part in parts:
+            out.write(part)

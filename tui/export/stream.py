@@ -1,0 +1,298 @@
+"""Stream a run to stdout, a file or an HTTP address."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from tui.export.live import Follower
+from tui.journal.rundir import is_running
+from tui.library.load import load_record
+from tui.model.event import Event
+from tui.model.exporter import Exporter, ExportSecond, installed, load
+from tui.model.paths import is_there, to_write
+from tui.model.problem import BenchtuiError, Problem, UsageError
+from tui.model.record import RunRecord
+from tui.model.rundir import RECORD_FILE
+
+AUTHORIZATION = "BENCHTUI_STREAM_AUTHORIZATION"  # the header's value: "Token ..." for InfluxDB 2; never in an argument
+TIMEOUT_S = 5.0
+AGAIN_S = 2.0
+MOST_BYTES = 1 << 20  # of one POST
+Say = Callable[[str], None]
+Patient = Callable[[], bool]
+
+
+class SinkGoneError(Exception):
+    """The sink will never take anything more; the text says why."""
+
+
+class Sink(Protocol):
+    """What takes the lines of a stream."""
+
+    def write(self, text: str) -> None:
+        """Take lines, whole. Raises SinkGoneError."""
+
+    def close(self) -> None:
+        """Nothing more comes."""
+
+
+def sink_of(target: str, say: Say, patient: Patient) -> Sink:
+    """Return the sink of a target: an http address, the path of a file, ``-`` for standard output.
+
+    Raises UsageError. `say` is told once when an address does not answer; it is waited for while somebody is `patient`.
+    """
+    if target in ("", "-"):
+        return StdoutSink()
+    if _is_address(target):
+        return HttpSink(target, say, patient)
+    return FileSink(to_write(target))
+
+
+def check_target(target: str) -> None:
+    """Raise UsageError for a target that no sink can be made of; what stands in a file stays."""
+    if target in ("", "-") or _is_address(target):
+        return
+    path = to_write(target)
+    there = is_there(path)
+    if there and not (path.is_file() or path.is_dir()):
+        return  # a pipe: who opened it to look would end it for its reader
+    try:
+        path.open("a", encoding="utf-8").close()
+        if not there:
+            path.unlink()
+    except OSError as error:
+        raise _not_written(path, error) from error
+
+
+def _is_address(target: str) -> bool:
+    scheme = re.match(r"\w+(?=://)", target)
+    if scheme is not None and scheme[0] not in ("http", "https"):
+        raise UsageError(f"{target}: allowed are http and https addresses, files and -")
+    return scheme is not None
+
+
+def _not_written(path: Path, error: OSError) -> UsageError:
+    return UsageError(Problem(f"cannot be written: {error.strerror}", file=str(path)))
+
+
+class StdoutSink:
+    """Standard output. A reader that goes away is the end of the stream, not of the command."""
+
+    def write(self, text: str) -> None:
+        """Write lines at once, so that the reader has them. Raises SinkGoneError."""
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more at exit
+            raise SinkGoneError("its reader went away") from None
+
+    def close(self) -> None:
+        """It stays open."""
+
+
+class FileSink:
+    """A file, begun anew. Raises UsageError when it cannot be."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._file = path.open("w", encoding="utf-8")
+        except OSError as error:
+            raise _not_written(path, error) from error
+
+    def write(self, text: str) -> None:
+        """Write lines, so that who follows the file sees them. Raises SinkGoneError."""
+        try:
+            self._file.write(text)
+            self._file.flush()
+        except OSError as error:
+            raise SinkGoneError(error.strerror or str(error)) from error
+
+    def close(self) -> None:
+        """Close it."""
+        try:
+            self._file.close()
+        except OSError:
+            return
+
+
+class HttpSink:
+    """An address that takes lines with POST, such as InfluxDB's /write and VictoriaMetrics' /influx/write."""
+
+    def __init__(self, url: str, say: Say, patient: Patient) -> None:
+        self.url = url
+        self.name = re.sub(r"//[^/@]*@", "//", url).partition("?")[0]
+        self._say, self._patient = say, patient
+        self._down = False
+
+    def write(self, text: str) -> None:
+        """Send lines, again and again until they are taken. Raises SinkGoneError when they are refused."""
+        lines: list[bytes] = []
+        size = 0
+        for line in text.encode().splitlines(keepends=True):
+            if size + len(line) > MOST_BYTES and lines:
+                self._deliver(b"".join(lines))
+                lines, size = [], 0
+            lines.append(line)
+            size += len(line)
+        if lines:
+            self._deliver(b"".join(lines))
+
+    def _deliver(self, body: bytes) -> None:
+        while (why := self._post(body)) is not None:
+            if not self._down:
+                self._down = True
+                self._say(f"{self.name}: {why}; trying on, the run does not wait for it")
+            last = not self._patient()
+            time.sleep(AGAIN_S)
+            if last and (why := self._post(body)) is not None:
+                raise SinkGoneError(why)
+            if last:
+                break
+        self._down = False
+
+    def _post(self, body: bytes) -> str | None:
+        """Send it once; return why it may be worth trying again, None when it was taken. Raises SinkGoneError."""
+        from http.client import HTTPException
+        from urllib import error, request
+
+        headers = {"Content-Type": "text/plain; charset=utf-8"}
+        if value := os.environ.get(AUTHORIZATION):
+            headers["Authorization"] = value
+        try:
+            with request.urlopen(request.Request(self.url, body, headers), timeout=TIMEOUT_S):
+                return None
+        except error.HTTPError as answer:
+            said = answer.read(200).decode("utf-8", "replace").strip().partition("\n")[0]
+            why = f"{answer.code} {answer.reason}{f': {said}' if said else ''}"
+            if answer.code < 500 and answer.code not in (408, 429):
+                raise SinkGoneError(why) from None
+            return why
+        except (OSError, ValueError, HTTPException) as failure:  # URLError is an OSError, and so is a timeout
+            reason = getattr(failure, "reason", failure)
+            return str(getattr(reason, "strerror", None) or reason).strip() or type(failure).__name__
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+POLL_S = 0.25
+GONE_AFTER_S = 3.0
+LAST_WORDS_S = 15.0  # for what an address has not taken when the run is over
+
+
+def streamed(name: str) -> Exporter:
+    """Return a format that can follow a run. Raises UsageError with those that can."""
+    found = load(name)
+    if found.stream is None:
+        known = ", ".join(each for each in installed() if _can(each))
+        raise UsageError(f"the format '{name}' cannot follow a run; those that can: {known}")
+    return found
+
+
+def _can(name: str) -> bool:
+    try:
+        return load(name).stream is not None
+    except UsageError:
+        return False
+
+
+class Stream:
+    """One run into one sink, to its end. `say` is told once when the sink is gone."""
+
+    def __init__(self, run_dir: Path, exporter: Exporter, sink: Sink, say: Say, over: threading.Event) -> None:
+        self.run_dir, self.exporter, self.sink, self.say = run_dir, exporter, sink, say
+        self._over = over
+
+    def run(self) -> bool:
+        """Follow the run until it has ended and its record is there, or its engine is gone; False: nobody takes it."""
+        try:
+            self._follow()
+        except SinkGoneError as error:
+            self.say(f"{error}; nothing more is streamed there. All of it: benchtui export {self.run_dir.name} ...")
+            return False
+        finally:
+            self.sink.close()
+        return True
+
+    def _follow(self) -> None:
+        follower = Follower(self.run_dir)
+        quiet_since = time.monotonic()
+        while True:
+            if found := follower.poll():
+                quiet_since = time.monotonic()
+                self._write(found)
+            if follower.more:
+                continue
+            alive = is_running(self.run_dir)
+            silent = time.monotonic() - quiet_since > GONE_AFTER_S
+            if not alive and (follower.ended or silent or self._over.is_set()):
+                self._write([*follower.poll(), *self._record()])
+                return
+            time.sleep(POLL_S)
+
+    def _record(self) -> list[RunRecord]:
+        """Return the record that the engine has written; none of a run that is not over."""
+        if not (self.run_dir / RECORD_FILE).exists():
+            return []
+        try:
+            return [load_record(self.run_dir)]
+        except BenchtuiError:
+            return []
+
+    def _write(self, moments: Sequence[ExportSecond | Event | RunRecord]) -> None:
+        assert self.exporter.stream is not None  # else nobody made this
+        if text := "".join(map(self.exporter.stream, moments)):
+            self.sink.write(text)
+
+
+def parse_spec(spec: str) -> tuple[str, str]:
+    """Return format and target of ``FORMAT[=TARGET]``; the target is ``-`` when none is named."""
+    name, _, target = spec.partition("=")
+    return name, target or "-"
+
+
+@contextmanager
+def streaming(run_dir: Path, specs: Sequence[str], say: Say) -> Iterator[None]:
+    """Stream a run beside whatever is done inside; at the end wait a little for what was not taken yet.
+
+    Raises UsageError for a format or target that cannot be.
+    """
+    over = threading.Event()
+    threads = [
+        threading.Thread(target=stream.run, name="stream", daemon=True)
+        for stream in (_stream(run_dir, spec, say, over) for spec in specs)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        until = time.monotonic() + LAST_WORDS_S
+        for thread in threads:
+            thread.join(max(0.0, until - time.monotonic()))
+        if any(thread.is_alive() for thread in threads):
+            say(f"benchtui: a stream has not taken all of it. Again: benchtui export {run_dir.name} FORMAT --stream")
+
+
+def _stream(run_dir: Path, spec: str, say: Say, over: threading.Event) -> Stream:
+    name, target = parse_spec(spec)
+
+    def told(text: str) -> None:
+        say(f"benchtui: stream {name}: {text}")
+
+    return Stream(run_dir, streamed(name), sink_of(target, told, lambda: is_running(run_dir)), told, over)
+
+
+def follow(run_dir: Path, name: str, target: str, say: Say) -> bool:
+    """Stream a run to its end, or a finished one whole; False: it was not taken. Raises UsageError."""
+    return _stream(run_dir, f"{name}={target}", say, threading.Event()).run()

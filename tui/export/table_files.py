@@ -1,0 +1,178 @@
+"""The tables of a run as CSV, XLSX and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from tui.export.tables import ExportColumn, ExportTable, Kind, Row, tables_of
+from tui.model.exporter import Exporter, ExportFile, ExportSource, text_parts
+from tui.model.extras import load_library
+from tui.model.plain_data import parse_utc
+from tui.model.step_record import Scalar
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def guarded(value: Scalar) -> Scalar:
+    """Return a value that no spreadsheet takes for a formula: such a text gets an apostrophe before it."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
+def _csv_files(source: ExportSource) -> Iterator[ExportFile]:
+    for table in tables_of(source.record):
+        yield ExportFile(f"{table.name}.csv", text_parts(_lines(table)))
+
+
+def _lines(table: ExportTable) -> Iterator[str]:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    rows: Iterable[Iterable[Scalar]] = table.rows
+    writer.writerow([guarded(column.name) for column in table.columns])
+    for row in rows:
+        writer.writerow([_cell(value) for value in row])
+        yield _taken(buffer)
+    yield _taken(buffer)
+
+
+def _taken(buffer: io.StringIO) -> str:
+    text = buffer.getvalue()
+    buffer.seek(0)
+    buffer.truncate()
+    return text
+
+
+def _cell(value: Scalar) -> Scalar:
+    return str(value).lower() if isinstance(value, bool) else guarded(value)
+
+
+CSV = Exporter(
+    "tidy tables: summary, hosts, jobs, operations, search, points, scaling, series, histogram, telemetry (pandas)",
+    _csv_files,
+)
+
+
+MOST_ROWS = 1 << 20  # of a sheet, the heading counted
+WHOLE = "#,##0"
+TIME = "yyyy-mm-dd hh:mm:ss.000"
+TRUTH = '"true";"true";"false"'  # LibreOffice prints 1 and 0 without
+BUTTON = 3  # characters that the button of a filter takes of a heading
+WIDEST = 48
+LOOKED_AT = 1000  # rows, for the width of a column
+PRINTED = 260  # characters that a page holds beside each other and that can still be read
+
+
+def _xlsx_files(source: ExportSource) -> Iterator[ExportFile]:
+    xlsxwriter = load_library("xlsxwriter", "the format xlsx", "xlsx")
+    yield ExportFile(f"{source.record.run_id}.xlsx", _workbook(xlsxwriter, tables_of(source.record)))
+
+
+def _workbook(library: Any, tables: list[ExportTable]) -> Iterator[bytes]:
+    kept = io.BytesIO()
+    with library.Workbook(kept, {"constant_memory": True}) as book:
+        formats = {code: book.add_format({"num_format": code, "align": "left"}) for code in (TIME, TRUTH)}
+        formats[WHOLE] = book.add_format({"num_format": WHOLE})
+        formats |= {"heading": book.add_format({"bold": True}), "quoted": book.add_format({"quote_prefix": True})}
+        for table in tables:
+            rows = table.rows
+            number = 1
+            while (part := list(islice(rows, MOST_ROWS - 1))) or number == 1:
+                sheet = book.add_worksheet(table.name if number == 1 else f"{table.name} {number}")
+                _lay_out(sheet, table.columns, part)
+                _fill(sheet, table.columns, part, formats)
+                number += 1
+    yield kept.getvalue()
+
+
+def _lay_out(sheet: Any, columns: Sequence[ExportColumn], rows: list[Row]) -> None:
+    widths = [_width(column, [row[place] for row in rows[:LOOKED_AT]]) for place, column in enumerate(columns)]
+    for place, width in enumerate(widths):
+        sheet.set_column(place, place, width)
+    sheet.freeze_panes(1, 0)
+    sheet.autofilter(0, 0, len(rows), len(columns) - 1)
+    sheet.set_landscape()
+    sheet.repeat_rows(0)
+    if sum(widths) <= PRINTED:
+        sheet.fit_to_pages(1, 0)
+
+
+def _width(column: ExportColumn, values: Sequence[Scalar]) -> int:
+    shown = max((len(_shown(column, value)) for value in values if value is not None), default=0)
+    return min(max(len(column.name) + BUTTON, shown + 1), WIDEST)
+
+
+def _shown(column: ExportColumn, value: Scalar) -> str:
+    if column.kind == "time":
+        return TIME
+    return f"{value:,.0f}" if _is_whole(column) and isinstance(value, int | float) else str(value)
+
+
+def _is_whole(column: ExportColumn) -> bool:
+    """Tell whether values are shown without decimals; the usual format shows from 12 digits on powers of ten."""
+    return column.kind == "int" or (column.kind == "float" and column.name.endswith(("_bytes", "_bytes_per_s", "_ns")))
+
+
+def _fill(sheet: Any, columns: Sequence[ExportColumn], rows: list[Row], formats: dict[str, Any]) -> None:
+    for place, column in enumerate(columns):
+        sheet.write_string(0, place, column.name, formats["heading"])
+    for line, row in enumerate(rows, 1):
+        for place, (column, value) in enumerate(zip(columns, row, strict=True)):
+            if value is not None:
+                _write(sheet, (line, place), column, value, formats)
+
+
+def _write(sheet: Any, at: tuple[int, int], column: ExportColumn, value: Scalar, formats: dict[str, Any]) -> None:
+    when = parse_utc(value) if column.kind == "time" and isinstance(value, str) else None
+    if when is not None:
+        sheet.write_datetime(*at, when.replace(tzinfo=None), formats[TIME])
+    elif isinstance(value, bool):
+        sheet.write_boolean(*at, value, formats[TRUTH])
+    elif isinstance(value, str):
+        sheet.write_string(*at, value, *([formats["quoted"]] if value.startswith(FORMULA) else []))
+    else:
+        sheet.write_number(*at, value, *([formats[WHOLE]] if _is_whole(column) else []))
+
+
+XLSX = Exporter("a workbook, one sheet a table (Excel, LibreOffice)", _xlsx_files, binary=True, needs="xlsx")
+
+
+ROWS = 100_000  # of a row group
+TYPES = {"text": "string", "int": "int64", "float": "float64", "bool": "bool_"}
+MAKES: dict[str, Callable[[Any], object]] = {"double": float, "int64": int, "timestamp": parse_utc}
+
+
+def _parquet_files(source: ExportSource) -> Iterator[ExportFile]:
+    pyarrow = load_library("pyarrow", "the format parquet", "parquet")
+    parquet = load_library("pyarrow.parquet", "the format parquet", "parquet")
+    for table in tables_of(source.record):
+        yield ExportFile(f"{table.name}.parquet", _parts(pyarrow, parquet, table, source.record.run_id))
+
+
+def _parts(arrow: Any, parquet: Any, table: ExportTable, run_id: str) -> Iterator[bytes]:
+    fields = [(column.name, _type_of(arrow, column.kind)) for column in table.columns]
+    schema = arrow.schema(fields, metadata={"schema": "benchtui.run/1", "run_id": run_id})
+    kept, rows = io.BytesIO(), table.rows
+    with parquet.ParquetWriter(kept, schema) as writer:
+        while part := list(islice(rows, ROWS)):
+            columns = zip(*part, strict=True)
+            arrays = [
+                arrow.array(_typed(values, kind), kind) for values, (_, kind) in zip(columns, fields, strict=True)
+            ]
+            writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
+    yield kept.getvalue()
+
+
+def _type_of(arrow: Any, kind: Kind) -> Any:
+    return arrow.timestamp("ms", tz="UTC") if kind == "time" else getattr(arrow, TYPES[kind])()
+
+
+def _typed(values: tuple[Any, ...], kind: Any) -> list[Any]:
+    """Return values that the type can hold: a count may stand in the record as a float, and the other way round."""
+    make = MAKES.get(str(kind).partition("[")[0])
+    return [value if value is None or make is None else make(value) for value in values]
+
+
+PARQUET = Exporter("Parquet, one file a table (DuckDB, pandas, Spark)", _parquet_files, binary=True, needs="parquet")

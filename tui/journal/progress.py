@@ -1,0 +1,203 @@
+"""Progress folded from events: points of a search, operations of a metadata benchmark, files made and removed."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from tui.metrics import units
+from tui.model.event import (
+    ALL_OVER,
+    ONE_RANK,
+    FileCreated,
+    FilesRemoved,
+    MetadataIteration,
+    MetadataPhase,
+    MetadataResult,
+    OperationResult,
+    PointDecided,
+    PointOffered,
+)
+from tui.model.plain import OPERATIONS
+from tui.model.plan import Identities, Plan
+from tui.model.search import SearchPoint
+
+
+class SearchState(Struct):
+    """What was offered by step, the newest alone, and what was decided of it, in the order of decision."""
+
+    offered: dict[int, PointOffered] = field(default_factory=dict)
+    decided: dict[int, SearchPoint] = field(default_factory=dict)
+
+    def offer(self, event: PointOffered) -> None:
+        """Take an offer: what was decided of the step before counts for nothing."""
+        self.forget(event.step)
+        self.offered[event.step] = event
+
+    def decide(self, event: PointDecided) -> None:
+        """Take a decision."""
+        self.forget(event.point.step)
+        self.decided[event.point.step] = event.point
+
+    def forget(self, step: int) -> None:
+        """Leave out what was decided of a step: it is made again."""
+        self.decided.pop(step, None)
+
+    @property
+    def points(self) -> tuple[SearchPoint, ...]:
+        """What was measured, oldest first."""
+        return tuple(self.decided.values())
+
+    @property
+    def open(self) -> PointOffered | None:
+        """What is being measured, or was when the run ended; None: nothing."""
+        return next((each for step, each in reversed(self.offered.items()) if step not in self.decided), None)
+
+
+def plan_as_run(plan: Plan, seen: SearchState) -> Plan:
+    """Return the plan with what its steps really offered in their place; the same plan when nothing was decided."""
+    if not seen.offered:
+        return plan
+    planned = {step: each.planned for step, each in seen.offered.items()}
+    return replace(plan, steps=[planned.get(step.index, step) for step in plan.steps])
+
+
+class Finished(Struct, frozen=True):
+    """A phase that is over; `estimated` from the times at which lines arrived."""
+
+    operation: str
+    iteration: int
+    rate: float
+    estimated: bool
+    seconds: float = 0.0
+
+
+class MetadataView(Struct):
+    """One metadata benchmark while it goes on: the phase of now, and the rates of those before."""
+
+    step: int
+    phase: str = ""
+    iteration: int = 0
+    iterations: int = 0
+    since_t: float = 0.0
+    finished: list[Finished] = field(default_factory=list)
+    operations: dict[str, OperationResult] = field(default_factory=dict)
+    result: MetadataResult | None = None
+    begun: list[tuple[float, str]] = field(default_factory=list)  # (time of the run, phase) of each begin
+
+    def enter(self, event: MetadataPhase) -> None:
+        """Take the begin of a phase."""
+        if event.ended and event.seconds and event.ops and not self._known(event.ended, self.iteration):
+            rate = event.ops / event.seconds
+            self.finished.append(Finished(event.ended, self.iteration, rate, estimated=True, seconds=event.seconds))
+        self.begun.append((event.t, event.phase))
+        self.phase, self.iteration, self.iterations = event.phase, event.iteration, event.iterations
+        self.since_t = event.t
+
+    def end_iteration(self, event: MetadataIteration) -> None:
+        """Take the tool's own figure of one operation of one iteration: it replaces the estimate."""
+        operation = self.operations.setdefault(event.operation, OperationResult())
+        operation.iterations.append(event.rate)
+        operation.seconds.append(event.seconds)
+        if event.operation in ONE_RANK:
+            return
+        same = (event.operation, event.iteration)
+        self.finished = [each for each in self.finished if (each.operation, each.iteration) != same]
+        own = Finished(event.operation, event.iteration, event.rate, estimated=False, seconds=event.seconds)
+        self.finished.append(own)
+
+    def spans(self, iteration: int) -> dict[str, float]:
+        """Return the seconds that each operation of an iteration took, those that are over, in order."""
+        own = [each for each in self.finished if each.iteration == iteration]
+        return {each.operation: each.seconds for each in sorted(own, key=lambda each: rank(each.operation))}
+
+    def ahead(self, now_t: float) -> dict[str, float]:
+        """Return the seconds that this iteration still needs, by operation, if it goes like the one before.
+
+        Empty in the first iteration, of which nothing is known, and once all is over.
+        """
+        before = {} if self.over else self.spans(self.iteration - 1)
+        left = {name: span for name, span in before.items() if rank(name) >= rank(self.phase)}
+        elapsed = max(0.0, now_t - self.since_t)
+        return {name: max(0.0, span - elapsed) if name == self.phase else span for name, span in left.items()}
+
+    def progress(self, now_t: float) -> tuple[float, float] | None:
+        """Return what share is done and the seconds that are left, by the iteration before; None in the first one."""
+        ahead = self.ahead(now_t)
+        if not ahead:
+            return None
+        whole = sum(self.spans(self.iteration - 1).values())
+        left = sum(ahead.values()) + max(0, self.iterations - self.iteration) * whole
+        spent = sum(each.seconds for each in self.finished) + max(0.0, now_t - self.since_t)
+        return (spent / (spent + left) if spent + left else 1.0), left
+
+    def _known(self, operation: str, iteration: int) -> bool:
+        return any((each.operation, each.iteration) == (operation, iteration) for each in self.finished)
+
+    @property
+    def over(self) -> bool:
+        """Whether the tool has said its last: no phase goes on."""
+        return self.result is not None or self.phase == ALL_OVER
+
+    def line(self, now_t: float) -> str:
+        """Return where it is, in one line: "iteration 2 of 3: stat for 12 s; create 41.2k, ~ 1.1M ops/s"."""
+        if not self.phase:
+            return "ranks are starting"
+        elapsed = units.duration(max(0.0, now_t - self.since_t))
+        where = "over, results are taken" if self.over else f"{self.phase}, {elapsed}"
+        head = f"iteration {self.iteration} of {self.iterations}: {where}"
+        rates = self.rates(self.iteration) or self.rates(self.iteration - 1)
+        return f"{head}; {', '.join(rates)} ops/s" if rates else head
+
+    def rates(self, iteration: int) -> list[str]:
+        """Return the rates of the finished phases of an iteration: "create 41.2k", "~" before an estimate."""
+        found = sorted((each for each in self.finished if each.iteration == iteration), key=lambda e: rank(e.operation))
+        return [f"{each.operation} {'~' if each.estimated else ''}{units.iops(each.rate)}" for each in found]
+
+
+def rank(operation: str) -> int:
+    """Return the place of an operation in every table."""
+    return OPERATIONS.index(operation) if operation in OPERATIONS else len(OPERATIONS)
+
+
+class HostFiles(Struct):
+    """Files of one host. `removed` are the events that say what is gone, oldest first."""
+
+    removed: list[FilesRemoved] = field(default_factory=list)
+    known: Identities = field(default_factory=Identities)  # what they are
+    _groups: list[tuple[dict[str, None], int]] = field(default_factory=list)  # paths made together, and their bytes
+
+    def create(self, event: FileCreated) -> None:
+        """Take files that were made; the bytes are those of all of them."""
+        self._groups.append((dict.fromkeys(event.paths), event.bytes))
+        if event.known is not None:
+            self.known.take(event.known)
+
+    def remove(self, event: FilesRemoved) -> None:
+        """Take files that are gone."""
+        self.removed.append(event)
+        self.known.forget(event.paths)
+        gone, rest = set(event.paths), event.bytes
+        groups, self._groups = self._groups, []
+        for paths, size in groups:
+            taken = min(rest, size)
+            rest -= taken
+            left = {path: None for path in paths if path not in gone}
+            if left:
+                self._groups.append((left, size - taken))
+
+    @property
+    def paths(self) -> list[str]:
+        """What is there, in the order it was made."""
+        return list(dict.fromkeys(path for paths, _ in self._groups for path in paths))
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Each path once; the bytes of files that were made together are put on the first path, the sum counts."""
+        sizes: dict[str, int] = {}
+        for paths, size in self._groups:
+            fresh = [path for path in paths if path not in sizes]
+            sizes.update(dict.fromkeys(fresh, 0))
+            if fresh:
+                sizes[fresh[0]] = size
+        return sizes

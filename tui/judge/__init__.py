@@ -1,0 +1,1 @@
+"""Check a run, name its bottleneck."""

@@ -1,0 +1,183 @@
+"""The bottleneck of a step: the first saturated resource the run has evidence for, from the clients outwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+from tui.journal.clock import told_in_range, told_of
+from tui.judge.check import StepEvidence, UnknownError
+from tui.judge.load import occupied, offered_rates
+from tui.judge.observed import (
+    carries_load,
+    clients_of,
+    cpu_bound,
+    full_link,
+    is_sized,
+    left_by_hypervisor,
+    record_of,
+    wanted,
+)
+from tui.metrics import units
+from tui.metrics.telemetry import parse_column
+from tui.model.plan import Step
+from tui.model.step_record import HostTelemetryRecord, LimiterRecord
+
+Kind = Literal["rate", "client-cpu", "network", "client-device", "server-cpu", "concurrency", "storage"]
+MOST = 0.5  # of the hosts: one slow client is a straggler, not the limiter
+IN_DEVICE = 0.6  # of the latency that the load sees
+SATURATED, QUEUED = 90.0, 1.5  # per cent of the time, and requests in flight on average
+LIMITED = 0.9  # of what a control group allows; it lets a little more pass
+OLD_LIMITS = ("read_bps", "write_bps", "read_iops", "write_iops")
+NEW_LIMITS = {"rbps": "read_bps", "wbps": "write_bps", "riops": "read_iops", "wiops": "write_iops"}
+ONE_CORE = 105.0  # per cent of a core that one thread can seem to use
+FEW = 4  # I/Os in flight over all hosts: so few say how long one takes, not how many could be done
+IDLE = 0.5  # of the workers' time: they wait for other than I/O
+
+
+def limiter_of(at: StepEvidence) -> LimiterRecord | None:
+    """Return what limits a step; None when nothing was measured or the hosts were not looked at."""
+    try:
+        hosts = clients_of(at)
+    except UnknownError:
+        return None
+    if not at.record.results.aggregate:
+        return None
+    for kind, look in _LOOKS:
+        if text := look(at, hosts):
+            return LimiterRecord(kind=kind, text=text)
+    blind = any(carries_load(at, host) and not is_sized(at, host) for host in hosts)
+    more = "; how fast their links are is not known" if blind else ""
+    return LimiterRecord(kind="storage", text=f"the storage, as far as the clients can tell{more}")
+
+
+def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
+    """Return the rates that were offered and reached; empty unless every direction is held at one."""
+    hosts = len(at.step.tasks)
+    said: dict[str, str] = {}
+    try:
+        for name, each, reached, text in offered_rates(at.step.jobs, at.record):
+            if reached >= at.limit("V24.reached") * each * hosts:
+                said[name] = f"{name} {text(each * hosts)}{' IOPS' if text is units.iops else ''}"
+    except UnknownError:
+        return ""
+    carried = {name for job in at.step.jobs for name in job.directions}
+    free = [name for name in at.record.results.aggregate if name in carried and name not in said]
+    return f"the rate that was offered: {', '.join(said.values())}" if said and not free else ""
+
+
+def _client_cpu(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
+    return _most("client CPU", hosts, lambda host: cpu_bound(host, record_of(at.run, host.host), at.limit))
+
+
+def _network(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
+    carrying = [host for host in hosts if carries_load(at, host)]
+    return _most("network", carrying, lambda host: full_link(host, record_of(at.run, host.host)))
+
+
+def _most(what: str, hosts: list[HostTelemetryRecord], why: Callable[[HostTelemetryRecord], str]) -> str:
+    found = {host.host: text for host in hosts if (text := why(host))}
+    if not hosts or len(found) < MOST * len(hosts):
+        return ""
+    return f"{what}: {told_in_range(found)}"
+
+
+def _client_device(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
+    return _most("device of the client", hosts, lambda host: _io_limit(at, host) or _busy_device(at, host))
+
+
+def _io_limit(at: StepEvidence, host: HostTelemetryRecord) -> str:
+    """Return the limit of its control group that a host's load has reached; empty when it has none, or not."""
+    record = record_of(at.run, host.host)
+    listed = record.facts.get("cgroup_io") if record is not None else None
+    dirs = at.record.results.per_host.get(host.host, {})
+    lines = listed if isinstance(listed, list) else []
+    for name, what, limit in (found for line in lines for found in _limits(line)):
+        result = dirs.get(name)
+        reached = (result.bw_bytes_per_s if what == "bps" else result.iops) if result is not None else None
+        if reached and limit and LIMITED * limit < reached < limit / LIMITED:
+            allowed = units.bandwidth(limit) if what == "bps" else f"{units.iops(limit)} IOPS"
+            return f"its control group allows {name}s of {allowed}"
+    return ""
+
+
+def _limits(line: object) -> Iterator[tuple[str, str, float]]:
+    """Yield direction, bps or iops, and limit: `read_bps 8:0 1048576` (v1), `8:0 rbps=1048576 wbps=max` (v2)."""
+    words = str(line).split()
+    pairs = [(words[0], words[2])] if len(words) == 3 and words[0] in OLD_LIMITS else []
+    split = [word.partition("=") for word in words]
+    pairs += [(NEW_LIMITS[key], value) for key, _, value in split if key in NEW_LIMITS]
+    for name, value in pairs:
+        if value.isdigit():
+            direction, _, what = name.partition("_")
+            yield direction, what, float(value)
+
+
+def _busy_device(at: StepEvidence, host: HostTelemetryRecord) -> str:
+    """Return the device that holds a host's I/O: it always has some, more than one waits, and it takes the time."""
+    for name, place in host.devices.items():
+        busy, queue = host.mean_of(f"dev.{name}.busy") or 0.0, host.mean_of(f"dev.{name}.queue") or 0.0
+        if place == "top" and busy > SATURATED and queue > QUEUED and _share_in(at, host, name) > IN_DEVICE:
+            return f"{name} {busy:.0f} % busy, {queue:.0f} requests in flight"
+    return ""
+
+
+def _share_in(at: StepEvidence, host: HostTelemetryRecord, device: str) -> float:
+    """Return which share of the load's latency is spent in a device; 0 when it is not known."""
+    shares = []
+    for name, column in (("read", "rlat"), ("write", "wlat")):
+        result = at.record.results.per_host.get(host.host, {}).get(name)
+        latency = (result.lat or result.clat) if result is not None else None
+        spent = host.mean_of(f"dev.{device}.{column}")
+        if latency is not None and latency.mean_ns and spent:
+            shares.append(spent * 1e6 / latency.mean_ns)
+    return max(shares, default=0.0)
+
+
+def _server_cpu(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
+    servers = [host for host in at.record.telemetry if host.role == "server" and host.start_s is not None]
+    found = {host.host: text for host in servers if (text := "; ".join(_busy_groups(host, at.limit)))}
+    return f"server CPU: {told_of(found)}" if found else ""
+
+
+def _busy_groups(host: HostTelemetryRecord, limit: Callable[[str], float]) -> Iterator[str]:
+    """Yield the groups of processes whose every process uses a core, and the host itself when it is busy.
+
+    A process that uses more than one core has threads, and of a group of those nobody can tell that it is at its end.
+    """
+    groups = [name.subject for name in map(parse_column, host.names) if name.family == "group" and name.field == "cpu"]
+    for group in groups:
+        count, cpu = (host.mean_of(f"group.{group}.{field}") or 0.0 for field in ("procs", "cpu"))
+        if count and cpu / count <= ONE_CORE and wanted(host, cpu / count) > limit("V15.core"):
+            left = left_by_hypervisor(cpu / count, limit("V15.core"))
+            each = "its one process" if count == 1 else f"each of {count:.0f} processes"
+            yield f"{group} uses {cpu / count:.0f} % of a core in {each}{left}"
+    if (busy := host.mean_of("cpu.busy") or 0.0) > limit("V15.host"):
+        yield f"CPU {busy:.0f} % busy"
+
+
+def _concurrency(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
+    held = sum(job.held for job in at.step.jobs) * len(at.step.tasks)
+    if 0 < held <= FEW:
+        more = "1 I/O" if held == 1 else f"{held} I/Os"
+        return f"concurrency: with {more} in flight the figure is that of the latency; more would give more"
+    share = occupied(at.record.results.aggregate, held) if _thinks(at.step) else None
+    if share is None or share > 1 - IDLE:
+        return ""
+    return f"concurrency: the workers think for {units.share(1 - share)} of their time; more of them would give more"
+
+
+def _thinks(step: Step) -> bool:
+    """Tell whether workers wait for other than I/O, such as think time, at their own pace."""
+    together = len({job.wave for job in step.jobs}) == 1
+    return together and all(job.paced and not job.rate_iops and not job.rate_bytes_per_s for job in step.jobs)
+
+
+_LOOKS: tuple[tuple[Kind, Callable[[StepEvidence, list[HostTelemetryRecord]], str]], ...] = (
+    ("rate", _offered_rate),
+    ("client-cpu", _client_cpu),
+    ("network", _network),
+    ("server-cpu", _server_cpu),
+    ("client-device", _client_device),
+    ("concurrency", _concurrency),
+)

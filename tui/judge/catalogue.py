@@ -1,0 +1,68 @@
+"""All checks, in the order in which findings are shown, and the verdict they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct, field
+
+from tui.judge import data, hosts, load, machines, observed, steadiness
+from tui.judge.check import Check, RunEvidence, UnknownError
+from tui.model.record import Finding, RecordState, Verdict
+from tui.model.step_record import StepRecord
+
+CHECKS: tuple[Check, ...] = (
+    *load.ERROR_CHECKS,
+    *hosts.OVERLAP_CHECKS,
+    *load.LOAD_CHECKS,
+    *data.DATA_CHECKS,
+    *steadiness.STEADINESS_CHECKS,
+    *data.PRECONDITION_CHECKS,
+    *observed.TELEMETRY_CHECKS,
+    *hosts.STRAGGLER_CHECKS,
+    *machines.MACHINE_CHECKS,
+    *load.OPERATION_CHECKS,
+    *steadiness.REPETITION_CHECKS,
+)
+NOT_YET = "the run is still running"
+WHOLE: tuple[RecordState, ...] = ("complete", "imported", "baseline")
+BY_ID = {check.id: check for check in CHECKS}
+
+
+class Examination(Struct, frozen=True):
+    """What came of looking: findings, the ids of checks that were made, and why others were not."""
+
+    findings: list[Finding] = field(default_factory=list)
+    made: list[str] = field(default_factory=list)
+    not_made: dict[str, str] = field(default_factory=dict)
+
+
+def examine(evidence: RunEvidence, *, running: bool = False) -> Examination:
+    """Make every check for which there is evidence; of a run that goes on not those that speak of its end."""
+    outcome = Examination()
+    for check in CHECKS:
+        if running and not check.live:
+            outcome.not_made[check.id] = NOT_YET
+            continue
+        try:
+            outcome.findings.extend(check.look(evidence))
+        except UnknownError as reason:
+            outcome.not_made[check.id] = str(reason)
+        else:
+            outcome.made.append(check.id)
+    return outcome
+
+
+def verdict_of(state: RecordState, steps: Sequence[StepRecord], findings: Sequence[Finding]) -> Verdict | None:
+    """Return what the findings say together; None when nothing was measured that counts, such as a fill alone.
+
+    Only a complete run is valid; of one that goes on nothing is said but that it cannot be any more.
+    """
+    if not any((step.results.aggregate or step.metadata) and not step.warmup for step in steps):
+        return None
+    severities = {finding.severity for finding in findings}
+    if "error" in severities:
+        return "invalid"
+    if state == "running":
+        return None
+    return "valid" if state in WHOLE and "warning" not in severities else "valid-with-warnings"

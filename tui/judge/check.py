@@ -1,0 +1,181 @@
+"""A check: one function over the evidence of a run, with its threshold, its meaning and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from inspect import cleandoc
+from typing import Literal, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from tui.judge.severity import Moot, UnknownError
+from tui.model.criteria import default
+from tui.model.plan import Plan, Step
+from tui.model.record import Finding, HostRecord
+from tui.model.step_record import Scalar, StepRecord
+from tui.record.timeline import JournalData
+
+Severity = Literal["info", "warning", "error"]
+__all__ = [
+    "Check",
+    "RunEvidence",
+    "CheckResult",
+    "Moot",
+    "Severity",
+    "StepEvidence",
+    "UnknownError",
+    "run_check",
+    "step_check",
+]
+
+
+class CheckResult(Struct, frozen=True):
+    """What a check found. `scope` beyond the step: hosts, direction, ..."""
+
+    severity: Severity
+    message: str
+    measured: Scalar = None
+    threshold: Scalar = None
+    scope: dict[str, Scalar] = field(default_factory=dict)
+
+
+class RunEvidence(Struct, frozen=True):
+    """Everything that a run left, as its record holds it. `from_begin`: series hold the first second of their steps.
+
+    `rounding`: the share by which figures may be off as they were printed. `foreign`: the run was somebody else's, so
+    that of the plan only what the load was holds, not what we add to it (seeds).
+    """
+
+    plan: Plan
+    hosts: Sequence[HostRecord]
+    steps: Sequence[StepRecord]
+    seen: JournalData
+    from_begin: bool = True
+    rounding: float = 0.0
+    foreign: bool = False
+
+    def limit(self, name: str) -> float:
+        """Return a threshold as the profile has it."""
+        return self.plan.thresholds.get(name, default(name))
+
+
+class StepEvidence(Struct, frozen=True):
+    """What one step left."""
+
+    run: RunEvidence
+    step: Step
+    record: StepRecord
+
+    def limit(self, name: str) -> float:
+        """Return a threshold as the profile has it."""
+        return self.run.limit(name)
+
+
+Look = Callable[[RunEvidence], Iterable[CheckResult]]
+LookAtStep = Callable[[StepEvidence], Iterable[CheckResult]]
+T = TypeVar("T", Look, LookAtStep)
+
+
+class Check(Struct, frozen=True):
+    """One check. `means` is the docstring of its function: what it is to an engineer who reads the finding.
+
+    `live`: it is made while a run goes on too; else it says something only once a step, or the run, is over.
+    """
+
+    id: str
+    title: str
+    rule: str
+    means: str
+    advice: str
+    source: str
+    of_run: Look | None = None
+    of_step: LookAtStep | None = None
+    live: bool = True
+
+    def look(self, evidence: RunEvidence) -> list[Finding]:
+        """Return what it finds in a run. Raises UnknownError when there was no evidence anywhere."""
+        if self.of_run is not None:
+            return [self._finding(found, {}) for found in self.of_run(evidence)]
+        seen: dict[tuple[object, ...], list[tuple[int, CheckResult]]] = {}
+        unknown: list[UnknownError] = []
+        counted = [(step, record) for step, record in _pairs(evidence) if _counts(record)]
+        for step, record in counted:
+            try:
+                found = list(self.of_step(StepEvidence(evidence, step, record))) if self.of_step else []
+            except UnknownError as reason:
+                unknown.append(reason)
+                continue
+            for key, each in _keyed(found, by_kind=evidence.plan.search is not None):
+                seen.setdefault(key, []).append((record.index, each))
+        if len(unknown) == len(counted):
+            raise unknown[0] if unknown else UnknownError("nothing was measured")
+        return [self._finding(_together(each), _steps([index for index, _ in each])) for each in seen.values()]
+
+    def _finding(self, found: CheckResult, scope: dict[str, Scalar]) -> Finding:
+        return Finding(
+            id=self.id,
+            severity=found.severity,
+            scope=scope | found.scope,
+            measured=found.measured,
+            threshold=found.threshold,
+            message=found.message,
+        )
+
+
+def _counts(record: StepRecord) -> bool:
+    """Tell whether a step was run, and its figures count: those of a warm-up do not."""
+    return record.state not in ("missing", "skipped") and not record.warmup
+
+
+def _keyed(found: Iterable[CheckResult], *, by_kind: bool) -> Iterable[tuple[tuple[object, ...], CheckResult]]:
+    """Yield what was found in a step with what it has in common with other steps': all but the step, or (`by_kind`: the
+    points of a search are made to differ) what is wrong and in which direction."""
+    count: dict[tuple[object, ...], int] = {}
+    for each in found:
+        if not by_kind:
+            yield (each.severity, each.message, *each.scope.items()), each
+            continue
+        kind = (each.severity, each.threshold, each.scope.get("direction"))
+        count[kind] = count.get(kind, 0) + 1
+        yield (*kind, count[kind]), each
+
+
+def _together(found: Sequence[tuple[int, CheckResult]]) -> CheckResult:
+    """Return what stands for the same of several steps: the worst of them, and the hosts of all."""
+    each = [one for _, one in found]
+    if all(one.message == each[0].message for one in each):
+        return each[0]
+    worst = max(each, key=_how_far)
+    hosts = dict.fromkeys(host for one in each for host in str(one.scope.get("hosts") or "").split())
+    scope = worst.scope | ({"hosts": " ".join(hosts)} if hosts else {})
+    return replace(worst, message=f"{worst.message}; the worst of {len(each)} points", scope=scope)
+
+
+def _how_far(found: CheckResult) -> float:
+    """Return how far beyond its threshold something is, 0 where it is no number."""
+    numbers = [each for each in (found.measured, found.threshold) if isinstance(each, int | float)]
+    return abs(numbers[0] - numbers[1]) if len(numbers) == 2 else 0.0
+
+
+def _steps(indices: Sequence[int]) -> dict[str, Scalar]:
+    """Return the steps that a finding is of: what is the same of many is one finding."""
+    return {"step": indices[0]} if len(indices) == 1 else {"steps": " ".join(map(str, indices))}
+
+
+def run_check(
+    name: str, title: str, *, rule: str, advice: str, source: str, live: bool = True
+) -> Callable[[Look], Check]:
+    """Make a check of a function that looks at a whole run."""
+    return lambda look: Check(name, title, rule, cleandoc(look.__doc__ or ""), advice, source, of_run=look, live=live)
+
+
+def step_check(
+    name: str, title: str, *, rule: str, advice: str, source: str, live: bool = True
+) -> Callable[[LookAtStep], Check]:
+    """Make a check of a function that looks at one step; it is made for every one that was run."""
+    return lambda look: Check(name, title, rule, cleandoc(look.__doc__ or ""), advice, source, of_step=look, live=live)
+
+
+def _pairs(evidence: RunEvidence) -> Iterable[tuple[Step, StepRecord]]:
+    return zip(evidence.plan.steps, evidence.steps, strict=True)

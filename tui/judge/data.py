@@ -1,0 +1,274 @@
+"""Checks of the data: preconditioning, working set, caches, shared offsets, flushes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tui.journal.clock import names_of
+from tui.judge.check import CheckResult, Moot, RunEvidence, Severity, StepEvidence, UnknownError, run_check, step_check
+from tui.judge.machines import file_systems, may_cache
+from tui.metrics import units
+from tui.metrics.steady import window_text
+from tui.model.criteria import default
+from tui.model.hostfacts import BlockLayer, Written, boot_of, number_of, rows, why_unknown
+from tui.model.plan import JobLoad, common_paths, is_device, sharing_text
+from tui.model.record import HostRecord
+from tui.record.progress import rounds_of_step
+
+DURABLE = ("cache-off", "cache-protected")  # conditions that say what becomes of writes in a power cut
+
+
+@step_check(
+    "precondition",
+    "Preconditioned",
+    rule="where the profile asks for it, files were filled and rounds went on until they were steady",
+    advice="Give it more rounds, or longer ones; look at the figures of the rounds: a fall is flash that fills up.",
+    source="SNIA SSS PTS 2.0",
+)
+def preconditioned(at: StepEvidence) -> Iterator[CheckResult]:
+    """What is measured before the storage has settled is the speed of its cache, or of its first hours."""
+    plan, state = at.run.plan, at.run.seen.state
+    if plan.no_precondition:
+        yield CheckResult(
+            "warning", "measured without the preconditioning that the profile asks for: left out at launch"
+        )
+        return
+    found = rounds_of_step(plan, state, at.step)
+    if found is None:
+        raise UnknownError(Moot.ROUNDS)
+    window, rule = found.window, found.rule
+    if found.attained:
+        return
+    if window is None:
+        message = f"not known to be steady when it was measured: {found.text}"
+        yield CheckResult("warning", message, len(found.steps), rule.window)
+        return
+    slow = window.range <= rule.range
+    measured, threshold = (window.slope, rule.slope) if slow else (window.range, rule.range)
+    message = f"not steady when it was measured, after {len(found.steps)} rounds: {window_text(rule, window)}"
+    yield CheckResult("warning", message, round(measured, 4), threshold)
+
+
+@run_check(
+    "attest",
+    "Conditions that a person attests",
+    rule="every condition that the profile asks about was answered with yes",
+    advice="Find out and say so at the launch: a field of the review, or run --attest ID=yes.",
+    source="attest: in the profile",
+)
+def attested(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """No host can tell whether an array's cache is off: unless somebody says so, nobody knows what was measured."""
+    asked = evidence.plan.attested
+    if not asked:
+        raise UnknownError(Moot.ASKED)
+    no = [each for each in asked if each.answer == "no"]
+    unknown = [each for each in asked if each.answer == "unknown"]
+    if no:
+        said = "; ".join(f"{each.question} ({each.id})" for each in no)
+        yield CheckResult("info", f"answered with no: {said}", len(no), 0)
+    if unknown:
+        yield CheckResult("info", f"not attested: {', '.join(each.id for each in unknown)}", len(unknown), 0)
+
+
+def durable_by_word(evidence: RunEvidence) -> str:
+    """Return the condition by which writes outlive a power cut, as a person attested; empty: none did."""
+    return next((each.id for each in evidence.plan.attested if each.id in DURABLE and each.answer == "yes"), "")
+
+
+PRECONDITION_CHECKS = (preconditioned, attested)
+
+
+WRITTEN, HALF = default("V04.written"), 0.5
+OF_MEMORY = default("V06.memory")  # a working set below this multiple of the memory may be served from it
+
+
+@step_check(
+    "V04",
+    "Data that was written",
+    rule=f"{units.share(WRITTEN)} of the files that are read were written before; error when it is less than "
+    f"{units.share(HALF)}",
+    advice="Let benchtui lay the files out (prepare: layout), or write them whole once: holes and blocks that were "
+    "only reserved are read as zeros at the speed of memory.",
+    source="FIEMAP by filefrag -v, before the load; neither size nor allocated blocks tell it",
+)
+def written(at: StepEvidence) -> Iterator[CheckResult]:
+    """What was never written is on no disk, so to read it measures none."""
+    if not any("read" in job.directions and job.stores for job in at.step.jobs):
+        raise UnknownError(Moot.READS)
+    looked = {host.name: row for host in at.run.hosts for row in rows(host.facts, Written) if row.step == at.step.index}
+    if not looked:
+        reasons = (why_unknown(host.facts, "written") for host in at.run.hosts)
+        raise UnknownError(next(filter(None, reasons), "extents of the files were not looked at"))
+    shares = {host: 1 - row.never_written_bytes / row.size_bytes for host, row in looked.items() if row.size_bytes}
+    low = {host: share for host, share in shares.items() if share < at.limit("V04.written")}
+    if low:
+        worst = min(low, key=lambda host: low[host])
+        written = units.share(low[worst])
+        message = f"read: only {written} of the files was ever written, as of {looked[worst].path} on {worst}"
+        severity: Severity = "error" if low[worst] < HALF else "warning"
+        yield CheckResult(severity, message, round(low[worst], 4), at.limit("V04.written"), {"hosts": " ".join(low)})
+
+
+@step_check(
+    "V06",
+    "Working set and memory",
+    rule=f"without direct I/O, the files of a host hold {OF_MEMORY:g} x its memory or more; a remark where the file "
+    "system may cache direct I/O",
+    advice="Use direct=1, or make the files larger than the memory of the clients (and of the servers).",
+    source="page cache",
+)
+def working_set(at: StepEvidence) -> Iterator[CheckResult]:
+    """Files that fit into a host's memory are read from there, and writes end there: the figure is the memory's."""
+    if not at.step.jobs:
+        raise UnknownError("what the load does is not known")
+    storing = [job for job in at.step.jobs if job.stores]
+    buffered = any(not job.direct for job in storing)
+    cached = bool(storing) and any(may_cache(name) for host in at.run.hosts for name in file_systems(host))
+    if not buffered and not cached:
+        return
+    memory = {host.name: memory_of(host) for host in at.run.hosts}
+    sizes = {task.host: sum(spec.size_bytes for spec in task.files) for task in at.step.tasks}
+    known = {host: (size, memory.get(host) or 0.0) for host, size in sizes.items() if size and memory.get(host)}
+    if not known:
+        raise UnknownError("sizes of files, or memory of hosts, are not known")
+    small = {host: size / mem for host, (size, mem) in known.items() if size < at.limit("V06.memory") * mem}
+    if small:
+        worst = min(small, key=lambda host: small[host])
+        size, mem = known[worst]
+        held = f"{units.size(size)} of files on {units.size(mem)} of memory"
+        message = f"without direct I/O {held}: the page cache serves them"
+        if not buffered:
+            message = f"{held}, and the file system may cache direct I/O"
+        severity: Severity = "warning" if buffered else "info"
+        yield CheckResult(severity, message, round(small[worst], 4), at.limit("V06.memory"), {"hosts": " ".join(small)})
+
+
+def memory_of(host: HostRecord) -> float | None:
+    """Return the memory that the host's load may use: a control group may leave it less than there is."""
+    usable = number_of(host.facts, "mem_usable_bytes")
+    return usable if usable is not None else number_of(host.facts, "mem_bytes")
+
+
+@step_check(
+    "V07",
+    "Page cache dropped",
+    rule="where the profile asks for it, every host dropped its page cache before the step",
+    advice="Give the user sudo for /proc/sys/vm/drop_caches; without it only the run's own files can be dropped.",
+    source="/proc/sys/vm/drop_caches, posix_fadvise",
+)
+def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
+    """What an earlier step left in memory is read from there."""
+    if at.run.plan.drop_caches_before(at.step) == "no":
+        raise UnknownError(Moot.DROPPED)
+    failed = {drop.host: drop.detail or "not dropped" for drop in at.record.cache_drops if not drop.ok}
+    if failed:
+        named = names_of([f"{host}: {why}" for host, why in failed.items()])
+        yield CheckResult(
+            "warning", f"the page cache was not dropped: {named}", len(failed), 0, {"hosts": " ".join(failed)}
+        )
+
+
+@run_check(
+    "shared-files",
+    "Files that hosts share",
+    rule="each host has files of its own, unless the target is meant to be shared",
+    advice="Put {host} into directory or filename; or keep it, and say so when you quote the figure.",
+    source="one file system, device and inode on several hosts",
+)
+def shared_files(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """Hosts that write the same file wait for each other's locks; hosts that read it read each other's cache."""
+    if len(evidence.hosts) < 2:
+        raise UnknownError(Moot.SHARED)
+    for names in _groups(evidence.hosts):
+        paths = [path for path, users in common_paths(evidence.plan).items() if set(names) <= set(users)]
+        if paths:
+            message = sharing_text(evidence.plan, paths, names, "a shared file system")
+            yield CheckResult("warning", message, float(len(paths)), 0.0, {"hosts": " ".join(names)})
+
+
+def _groups(hosts: Sequence[HostRecord]) -> list[list[str]]:
+    shared = (host.facts.get("shares_files_with") for host in hosts)
+    return [str(group).split() for group in dict.fromkeys(group for group in shared if group is not None)]
+
+
+@step_check(
+    "V21",
+    "Same offsets",
+    rule="hosts, and workers on one file, have random offsets of their own",
+    advice="Leave randseed and randrepeat out: benchtui gives each host a seed of its own, and records it.",
+    source="seeds of the job files; random generators repeat themselves by default",
+)
+def same_offsets(at: StepEvidence) -> Iterator[CheckResult]:
+    """Hosts that ask for the same blocks in the same order of one shared target are served by its cache."""
+    jobs = [job for job in at.step.jobs if job.random]
+    if not jobs:
+        raise UnknownError(Moot.RANDOM)
+    if at.run.foreign:
+        raise UnknownError("the seeds are not known")
+    seeds = [task.randseed for task in at.step.tasks]
+    shared = bool(_groups(at.run.hosts)) or any(task.images for task in at.step.tasks) or _share_a_device(at)
+    same = any(job.same_offsets for job in jobs) or len(set(seeds)) < len(seeds)
+    if same and shared and len(seeds) > 1:
+        message = "the same random offsets on every host, on files that they share: the cache of the storage answers"
+        yield CheckResult("warning", message, len(set(seeds)), len(seeds), {"hosts": " ".join(at.step.hosts)})
+
+
+def _share_a_device(at: StepEvidence) -> bool:
+    """Tell whether two hosts work on one block device: by its disks' own names, or because they are one machine."""
+    seen: set[str] = set()
+    facts = {host.name: host.facts for host in at.run.hosts}
+    for task in at.step.tasks:
+        devices = [spec.path for spec in task.files if is_device(spec.path)]
+        if not devices:
+            continue
+        known = facts.get(task.host, {})
+        names = {layer.wwid for layer in rows(known, BlockLayer) if layer.wwid}
+        names |= {f"{boot} {path}" for path in devices if (boot := boot_of(known))}
+        if names & seen:
+            return True
+        seen |= names
+    return False
+
+
+def _writers(at: StepEvidence) -> list[JobLoad]:
+    """Return the jobs that write what is kept. Raises UnknownError when there is none."""
+    writers = [job for job in at.step.jobs if "write" in job.directions and job.stores]
+    if not writers:
+        raise UnknownError(Moot.WRITES)
+    return writers
+
+
+@step_check(
+    "V22",
+    "Data that shrinks",
+    rule="what is written cannot be compressed or deduplicated, unless that is said beside the figure",
+    advice="Use refill_buffers=1 and leave buffer options out; or quote the reduction together with the figure.",
+    source="zero_buffers, buffer_pattern, buffer_compress_percentage, dedupe_percentage",
+)
+def reducible(at: StepEvidence) -> Iterator[CheckResult]:
+    """An array that compresses stores zeros for nothing: it was never asked to write what the figure says."""
+    said = list(dict.fromkeys(job.reducible for job in _writers(at) if job.reducible))
+    if said:
+        yield CheckResult(
+            "warning", f"what is written can be reduced to less: {', '.join(said)}", ", ".join(said), "none"
+        )
+
+
+@step_check(
+    "V25",
+    "Writes that may not be durable",
+    rule="a remark when writes are never flushed while they are measured, and no cache is attested to outlive that",
+    advice="Attest that caches on the way are off or outlive a power cut; or use fsync, fdatasync, sync.",
+    source="fsync, fdatasync, sync, end_fsync",
+)
+def durability(at: StepEvidence) -> Iterator[CheckResult]:
+    """Writes that end in a volatile cache are quick, and lost in a power cut."""
+    loose = [job for job in _writers(at) if not job.durable]
+    if loose and not durable_by_word(at.run):
+        flushed = next((job.flushed for job in loose if job.flushed), "")
+        after = f", {flushed} after it" if flushed else ""
+        message = f"time excludes the flush: nothing is synced while it is measured{after}"
+        yield CheckResult("info", message, "none", "fsync")
+
+
+DATA_CHECKS = (written, working_set, caches_dropped, shared_files, same_offsets, reducible, durability)

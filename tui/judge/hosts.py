@@ -1,0 +1,321 @@
+"""Checks of hosts against each other: stragglers, fairness, latency, start and end skew, gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from statistics import fmean, median, pstdev, quantiles
+
+from tui.journal.clock import names_of, told_of
+from tui.judge.check import CheckResult, RunEvidence, StepEvidence, UnknownError, run_check, step_check
+from tui.metrics import units
+from tui.metrics.figures import latency_of, shown_percentile
+from tui.metrics.registry import direction, each_io_once
+from tui.model.criteria import default
+from tui.model.step_record import DirectionRecord, SeriesRecord, StepRecord, TimingRecord
+
+STRAGGLER = default("V14.rate")  # of the median host
+STRAGGLER_HOSTS = 3  # with fewer there is no median to speak of
+TAIL_OF_MEDIAN = default("V14.tail")  # p99 of a host, in medians of all
+FAIR, SPREAD = 0.95, 0.10  # Jain's index, and standard deviation of the hosts' rates against their mean
+
+
+@step_check(
+    "V14",
+    "Stragglers",
+    rule=f"every host reaches {units.share(STRAGGLER)} of the median host's IOPS, its p99 stays below "
+    f"{TAIL_OF_MEDIAN:g} x the median host's, and the hosts' rates spread by less than {units.share(SPREAD)} "
+    f"(Jain's index {FAIR:g} or more)",
+    advice="Look at the host that is named: its link, its CPU, its path. The total is the slow host's too.",
+    source="results of each host; Jain, Chiu and Hawe 1984",
+)
+def stragglers(at: StepEvidence) -> Iterator[CheckResult]:
+    """Hosts far behind the median hold the others' figures down, or measure something else."""
+    if len(at.record.results.per_host) < STRAGGLER_HOSTS:
+        raise UnknownError(f"fewer than {STRAGGLER_HOSTS} hosts: there is no median to compare with")
+    for name in each_io_once(at.record.results.aggregate):
+        yield from _of_direction(at, name)
+
+
+def _of_direction(at: StepEvidence, name: str) -> Iterator[CheckResult]:
+    rates = rates_of(at.record, name)
+    middle = median(rates.values()) if rates else 0.0
+    slow = sorted((host for host in rates if rates[host] < at.limit("V14.rate") * middle), key=lambda host: rates[host])
+    if slow:
+        named = names_of([f"{host} {units.share(rates[host] / middle)}" for host in slow])
+        message = f"{name} IOPS far below the median host's {units.iops(middle)}: {named}"
+        scope = {"direction": name, "hosts": " ".join(slow)}
+        yield CheckResult("warning", message, round(rates[slow[0]] / middle, 4), at.limit("V14.rate"), {**scope})
+    elif len(rates) >= STRAGGLER_HOSTS and (unfair := unfairness(rates)):
+        yield CheckResult("warning", f"{name}: {unfair}", round(jain(rates), 4), FAIR, {"direction": name})
+    yield from _slow_tails(at, name)
+
+
+def rates_of(record: StepRecord, name: str) -> dict[str, float]:
+    """Return IOPS by host, where they are known."""
+    rates = {host: dirs[name].iops for host, dirs in record.results.per_host.items() if name in dirs}
+    return {host: rate for host, rate in rates.items() if rate is not None}
+
+
+def jain(rates: Mapping[str, float]) -> float:
+    """Return Jain's index of fairness: 1 when all do the same, 1/n when one does everything."""
+    squares = sum(rate * rate for rate in rates.values())
+    return sum(rates.values()) ** 2 / (len(rates) * squares) if squares else 1.0
+
+
+def unfairness(rates: Mapping[str, float]) -> str:
+    """Return how far the hosts are apart; empty when they do about the same."""
+    mean = fmean(rates.values())
+    spread = pstdev(rates.values()) / mean if mean else 0.0
+    if spread <= SPREAD and jain(rates) >= FAIR:
+        return ""
+    low, high = min(rates, key=lambda host: rates[host]), max(rates, key=lambda host: rates[host])
+    said = f"from {units.iops(rates[low])} IOPS ({low}) to {units.iops(rates[high])} ({high})"
+    return f"hosts are {units.share(spread)} apart, {said}; Jain's index {jain(rates):.3f}"
+
+
+def _slow_tails(at: StepEvidence, name: str) -> Iterator[CheckResult]:
+    kind = at.run.plan.latency_kind_of(at.step)
+    tails = {host: _p99(dirs, name, kind) for host, dirs in at.record.results.per_host.items() if name in dirs}
+    known = {host: tail for host, tail in tails.items() if tail}
+    if len(known) < STRAGGLER_HOSTS:
+        return
+    middle = median(known.values())
+    most = at.limit("V14.tail") * middle
+    slow = sorted((host for host in known if known[host] > most), key=lambda host: -known[host])
+    if slow:
+        named = names_of([f"{host} {units.latency(known[host])}" for host in slow])
+        message = f"{name} p99 far above the median host's {units.latency(middle)}: {named}"
+        scope = {"direction": name, "hosts": " ".join(slow)}
+        yield CheckResult("warning", message, round(known[slow[0]] / middle, 2), at.limit("V14.tail"), {**scope})
+
+
+def _p99(dirs: Mapping[str, DirectionRecord], name: str, kind: str) -> int | None:
+    latency = latency_of(dirs[name], name, kind)
+    value = shown_percentile(latency, 99.0)
+    return None if isinstance(value, units.Few) else value
+
+
+STRAGGLER_CHECKS = (stragglers,)
+
+
+START_SKEW_S = default("V12.skew_s")
+START_SKEW_SHARE = 0.02  # of the runtime
+CLOCK_OFFSET_S = default("V13.offset_s")
+STALL_SHARE = 0.25  # of the host's own median second
+STALL_OF_GOOD = 0.08  # of its good seconds, the upper quarter: a host may stand still for most of a run
+STALL_S = 3  # seconds in a row
+SHORTEST_S = 8  # of fewer seconds the median says little
+
+
+@step_check(
+    "V12",
+    "Start skew",
+    rule=f"hosts start within {START_SKEW_S:g} s of each other (error beyond "
+    f"{units.share(START_SKEW_SHARE)} of the runtime, when clocks are known well enough to be sure)",
+    advice="Look at what the late hosts did before: a layout, a busy CPU, a slow log-in. The common window says what "
+    "all did together.",
+    source="first measured I/O of each host, clocks compared over the connection",
+)
+def start_skew(at: StepEvidence) -> Iterator[CheckResult]:
+    """Hosts that start late measure another load than the rest: the first ones have the storage for themselves."""
+    timing = at.record.timing
+    if timing is None or timing.start_skew_s is None:
+        raise UnknownError("fewer than two hosts measured")
+    allowed_s = at.limit("V12.skew_s")
+    if timing.start_skew_s <= allowed_s:
+        return
+    runtime_s = at.step.runtime_s or max(host.end_s - host.start_s for host in timing.hosts.values())
+    sure_s = timing.start_skew_s - (timing.start_skew_uncertainty_s or 0.0)
+    heavy = sure_s > max(allowed_s, START_SKEW_SHARE * runtime_s)
+    scope = {"hosts": " ".join(_late(timing, allowed_s))}
+    message = _skew_message(timing, allowed_s, at.run.foreign)
+    yield CheckResult("error" if heavy else "warning", message, timing.start_skew_s, allowed_s, {**scope})
+
+
+def _late(timing: TimingRecord, allowed_s: float) -> dict[str, float]:
+    """Return hosts that started more than the allowed skew after the first one, and how much, latest first."""
+    first = min(host.start_s for host in timing.hosts.values())
+    behind = {name: host.start_s - first for name, host in timing.hosts.items()}
+    late = {name: delay for name, delay in behind.items() if delay > allowed_s}
+    return dict(sorted(late.items(), key=lambda each: -each[1]))
+
+
+def _skew_message(timing: TimingRecord, allowed_s: float, foreign: bool) -> str:
+    late = [f"{name} {delay:+.2f} s" for name, delay in _late(timing, allowed_s).items()]
+    known = timing.start_skew_uncertainty_s
+    by = "by the hosts' own clocks, which" if foreign else "by arrival: clocks"
+    error = f" (± {known:.2f} s)" if known is not None else f" ({by} were not compared)"
+    together = f"{timing.window.length_s:.1f} s" if timing.window is not None else "not at any time"
+    return f"started {timing.start_skew_s:.2f} s apart{error}: {names_of(late)}; all measured together: {together}"
+
+
+@run_check(
+    "V13",
+    "Clock offset",
+    rule=f"each host's clock is within {CLOCK_OFFSET_S * 1000:g} ms of the jump host's",
+    advice="Times in this record are corrected; those in the host's own logs are not: set its clock (chrony, ntpd).",
+    source="seven exchanges over the open connection, the quickest one counts",
+)
+def clock_offsets(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """A clock that is off is allowed for in all times of the record, but not in the host's own logs."""
+    compared = {
+        host.name: host.clock for host in evidence.hosts if host.clock is not None and host.clock.method == "exchange"
+    }
+    if not compared:
+        raise UnknownError("clocks were not compared")
+    allowed_s = evidence.limit("V13.offset_s")
+    off = {
+        name: clock.offset_s
+        for name, clock in compared.items()
+        if clock.offset_s is not None and abs(clock.offset_s) > max(allowed_s, clock.uncertainty_s or 0.0)
+    }
+    if off:
+        worst = sorted(off, key=lambda name: -abs(off[name]))
+        named = names_of([f"{name} {off[name]:+.3f} s" for name in worst])
+        message = f"clocks differ from the jump host's: {named}; times here are corrected by it"
+        yield CheckResult("warning", message, off[worst[0]], allowed_s, {"hosts": " ".join(worst)})
+
+
+@run_check(
+    "clock-step",
+    "Clock set while it ran",
+    rule="no clock is set between the comparison and the end",
+    advice="Let the clock be slewed, not stepped, while you measure.",
+    source="stamps of samples against their arrival",
+)
+def clock_steps(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """A clock that was set during the run: what it says after that is placed by arrival."""
+    if not any(host.clock is not None and host.clock.method == "exchange" for host in evidence.hosts):
+        raise UnknownError("clocks were not compared")
+    for host, step in evidence.seen.clock_steps.items():
+        message = f"{host}: its clock, or the jump host's, was set by about {step.size_s:+.1f} s after they had been "
+        message += "compared; times are placed by arrival instead"
+        yield CheckResult("warning", message, round(step.size_s, 3), 0.0, {"host": host})
+
+
+@step_check(
+    "host-loss",
+    "Hosts to the end",
+    rule="every host measures to the end",
+    advice="Measure again without that host, or with it mended; until then quote what all hosts did together.",
+    source="samples and results of each host",
+)
+def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
+    """A total in which a host is missing for a part of the time is of no number of hosts."""
+    if not at.record.coverage:
+        raise UnknownError("there are no samples of the hosts")
+    if at.record.coverage_text:
+        last = at.record.coverage[-1]
+        message = f"not all hosts measured to the end: {at.record.coverage_text}"
+        yield CheckResult("error", message, last.hosts, last.of, {"hosts": " ".join(last.missing)})
+    if idle := idle_hosts(at.record):
+        message = f"did no I/O at all: {names_of(idle)}; the total is that of the other hosts"
+        yield CheckResult("error", message, len(idle), 0, {"hosts": " ".join(idle)})
+
+
+def idle_hosts(record: StepRecord) -> list[str]:
+    """Return hosts whose load generator ended by itself, without an error and any I/O, while others did some."""
+    did = record.results.per_host
+    if not did or record.state != "done":
+        return []
+    ended = (host for host, task in record.tasks.items() if task.final and not task.errors and not task.exit_code)
+    return [host for host in ended if host not in did]
+
+
+@step_check(
+    "never-together",
+    "A common window",
+    rule="there is a time in which all hosts measure",
+    advice="Measure longer than the hosts take to start.",
+    source="begin and end of each host",
+    live=False,
+)
+def never_together(at: StepEvidence) -> Iterator[CheckResult]:
+    """There was no moment at which all hosts measured, so the total adds up what did not run together."""
+    timing = at.record.timing
+    if timing is None or timing.start_skew_s is None:
+        raise UnknownError("fewer than two hosts measured")
+    if len(timing.hosts) > 1 and timing.window is None:
+        message = "the hosts never measured at the same time: the total adds up loads that did not run together"
+        yield CheckResult("error", message, 0.0, 0.0, {"hosts": " ".join(timing.hosts)})
+
+
+@step_check(
+    "stall",
+    "Seconds without I/O",
+    rule=f"no host does less than {units.share(STALL_SHARE)} of its usual second for {STALL_S} seconds in a row",
+    advice="Look at the storage's and the host's logs of that time: a failover, a frozen host, a full journal.",
+    source="I/Os and bytes of each second",
+)
+def stall(at: StepEvidence) -> Iterator[CheckResult]:
+    """A host all but stood still for seconds: it was frozen, or its storage did not answer.
+
+    The last seconds of a load that is bound by size are left out: its jobs end one after the other."""
+    series = at.record.series
+    if series is None:
+        raise UnknownError("there are no samples")
+    found = {host: stalled_of(series, host, tail=at.step.runtime_s is not None) for host in _hosts(series)}
+    stood = {host: seconds for host, seconds in found.items() if seconds}
+    if stood:
+        longest = sorted(stood, key=lambda host: -len(stood[host]))
+        spans = {host: f"{len(stood[host])} s from {stood[host][0]} s on" for host in longest}
+        whole = f", of {len(series.columns[0].iops)} s"
+        said = _all_at_once(spans, len(found), whole) or told_of(spans, " for ") + whole
+        message = f"all but stood still: {said}; frozen, or their storage did not answer"
+        yield CheckResult(
+            "warning", message, float(len(stood[longest[0]])), float(STALL_S), {"hosts": " ".join(longest)}
+        )
+
+
+def _all_at_once(spans: dict[str, str], hosts: int, whole: str) -> str:
+    """Return when all of several hosts stood still; empty when others did not, or at another time."""
+    when, *other = set(spans.values())
+    return f"{when}{whole}, all {hosts} hosts" if len(spans) == hosts > 1 and not other else ""
+
+
+def stalled_of(series: SeriesRecord | None, host: str, *, tail: bool) -> list[int]:
+    """Return the seconds, from the begin of the series, in which a host did less than a quarter of its usual I/O.
+
+    Both by operations and by bytes: a job that goes on to larger blocks does fewer, and does not stand still. `tail`:
+    whether the last seconds count.
+    """
+    if series is None:
+        return []
+    columns = [column for column in series.columns if column.host == host and direction(column.direction).in_total]
+    if _is_even([column.iops for column in columns]):
+        return []
+    by_ios = _low([column.iops for column in columns])
+    by_bytes = _low([column.bw_bytes_per_s for column in columns])
+    low = [both for both in range(len(by_ios)) if by_ios[both] and by_bytes[both]]
+    rows = [[second for _, second in row] for _, row in groupby(enumerate(low), lambda each: each[1] - each[0])]
+    known = [second for column in columns for second, value in enumerate(column.iops) if value is not None]
+    kept = [row for row in rows if len(row) >= STALL_S and (tail or row[-1] < max(known))]
+    return [second for row in kept for second in row]
+
+
+def _hosts(series: SeriesRecord | None) -> list[str]:
+    columns = series.columns if series is not None else []
+    return list(dict.fromkeys(column.host for column in columns if column.host is not None))
+
+
+def _is_even(columns: Sequence[Sequence[float | None]]) -> bool:
+    """Tell at a glance that no sum of columns is far below the others: the lowest values together are not."""
+    known = [[value for value in column if value is not None] for column in columns]
+    if any(len(values) < len(column) for values, column in zip(known, columns, strict=True)) or not all(known):
+        return False
+    return sum(map(min, known)) >= STALL_SHARE * sum(map(max, known))
+
+
+def _low(columns: Sequence[Sequence[float | None]]) -> list[bool]:
+    """Return for each second whether the sum of columns is far below its usual value; an unknown second is not."""
+    rows = [[value for value in row if value is not None] for row in zip(*columns, strict=True)]
+    sums = [sum(row) if row else None for row in rows]
+    known = [value for value in sums if value is not None]
+    if len(known) < SHORTEST_S:
+        return [False] * len(sums)
+    limit = max(STALL_SHARE * median(known), STALL_OF_GOOD * quantiles(known, n=4)[2])
+    return [value is not None and value < limit for value in sums]
+
+
+OVERLAP_CHECKS = (start_skew, clock_offsets, clock_steps, host_loss, never_together, stall)

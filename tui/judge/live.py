@@ -1,0 +1,281 @@
+"""Findings of a running run: the same checks as at its end, every few seconds, from the live fold."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tui.journal.clock import ClockStep
+from tui.journal.state import RunState
+from tui.judge.bottleneck import limiter_of
+from tui.judge.catalogue import CHECKS
+from tui.judge.check import Check, RunEvidence, StepEvidence, UnknownError
+from tui.judge.severity import WEIGHTS
+from tui.model.plan import Plan
+from tui.model.record import Finding, HostRecord
+from tui.model.step_record import LimiterRecord, StepRecord
+from tui.record.progress import can_be_judged
+from tui.record.running_step import RunningStep, Sliced, at_once
+from tui.record.sections import host_record
+from tui.record.timeline import JournalData
+
+EVERY_S = 5.0
+SETTLED_S = 30.0  # figures over this long are believed at the first look
+SHARE = 0.005  # of this process's time that looking may take
+
+
+@dataclass(slots=True)
+class LiveFinding:
+    """Something that was found, from `since_t` to `ended_t` of run time; None: it still holds. `step`: of which."""
+
+    finding: Finding
+    since_t: float
+    step: int | None = None
+    ended_t: float | None = None
+    told: bool = False
+    looks: int = 1  # in a row in which it was there; below 0: in which it was not
+    points: int = 1  # of a search, at which it was found
+
+    @property
+    def severity(self) -> str:
+        """How bad it is."""
+        return self.finding.severity
+
+    @property
+    def hosts(self) -> list[str]:
+        """The hosts that it names."""
+        scope = self.finding.scope
+        return str(scope.get("hosts") or scope.get("host") or "").split()
+
+    def see(self, finding: Finding, now_t: float) -> None:
+        """It was found in a look."""
+        self.looks = max(self.looks, 0) + 1
+        self.finding = finding
+        if self.ended_t is not None and self.looks > 1:
+            self.ended_t = None
+        elif not self.told and self.looks == 1:
+            self.since_t = now_t
+
+    def miss(self, now_t: float, *, sure: bool) -> None:
+        """It was not found in a look; `sure`: one such look is enough."""
+        self.looks = min(self.looks, 0) - 1
+        if self.ended_t is None and (sure or self.looks < -1):
+            self.ended_t = now_t
+
+
+Key = tuple[object, ...]
+Made = dict[Key, Finding]
+
+
+class LiveFindings:
+    """Follows one run by its live fold."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.limiter: LimiterRecord | None = None
+        self.made: set[str] = set()
+        self.settled = False  # these are the findings of the record
+        self.broken: dict[str, str] = {}  # why checks failed that should not
+        self.cost_s = 0.0  # CPU of the newest look
+        self._known: dict[Key, LiveFinding] = {}
+        self._step: RunningStep | None = None
+        self._at: tuple[int, int] | None = None  # step and attempt
+        self._next_t = float("-inf")
+        self._others = [StepRecord(index=step.index, name=step.name, state="missing") for step in plan.steps]
+        self._hosts: list[HostRecord] = []
+        self._hosts_seen: object = None
+        self._other_limiter: str = ""
+
+    @property
+    def now(self) -> list[LiveFinding]:
+        """What holds now, the worst first."""
+        return sorted((each for each in self._told() if each.ended_t is None), key=_weight)
+
+    @property
+    def was(self) -> list[LiveFinding]:
+        """What is over, the newest first."""
+        return sorted((each for each in self._told() if each.ended_t), key=lambda each: -(each.ended_t or 0.0))
+
+    def _told(self) -> Iterator[LiveFinding]:
+        return (each for each in self._known.values() if each.told)
+
+    def by_host(self) -> dict[str, list[LiveFinding]]:
+        """Return what holds now of each host that is named, the worst first; remarks are of no host alone."""
+        found: dict[str, list[LiveFinding]] = {}
+        for each in self.now:
+            for host in each.hosts if each.severity != "info" else ():
+                found.setdefault(host, []).append(each)
+        return found
+
+    def settle(self, findings: Iterable[Finding], now_t: float) -> None:
+        """Take the findings of the record of a run that is over, of all of the load; what else held is over."""
+        self.settled, self._next_t = True, float("inf")
+        held = [each for each in self._known.values() if each.ended_t is None]
+        for each in held:
+            each.ended_t = now_t
+        for number, finding in enumerate(findings):
+            same = (each for each in held if _kind(each.finding) == _kind(finding) and each.ended_t == now_t)
+            known = next(same, None) or self._known.setdefault(("kept", number), LiveFinding(finding, now_t))
+            known.finding, known.ended_t, known.told = finding, None, True
+
+    def look(self, state: RunState, now_t: float) -> list[LiveFinding]:
+        """Look when it is time, and return what is new or has become worse."""
+        return at_once(self.looking(state, now_t))
+
+    def looking(self, state: RunState, now_t: float) -> Sliced[list[LiveFinding]]:
+        """Do the same in slices: of many hosts a look takes long.
+
+        It must be gone through to its end: what is new about hosts is looked at once.
+        """
+        self._leave(state, now_t)
+        if now_t < self._next_t or not can_be_judged(state, now_t):
+            return []
+        usual = self._next_t > float("-inf")  # the first one loads what all need
+        new: list[LiveFinding] = []
+        cost_s, began = 0.0, time.thread_time()
+        for _ in self._judge(state, now_t, new):
+            cost_s += time.thread_time() - began
+            yield
+            began = time.thread_time()
+        self.cost_s = cost_s + time.thread_time() - began
+        self._next_t = now_t + max(EVERY_S, self.cost_s / SHARE if usual else 0.0)
+        return sorted(new, key=_weight)
+
+    def _judge(self, state: RunState, now_t: float, new: list[LiveFinding]) -> Sliced[None]:
+        before = self._at
+        changed = self._see_hosts(state)
+        yield
+        record = yield from self._see_step(state)
+        entered = self._at != before
+        evidence = self._evidence(state, record)
+        if changed or entered:
+            made = yield from self._make((check for check in CHECKS if check.of_run is not None), evidence)
+            new += self._take(made, now_t, step=None, sure=True)
+        if record is not None and self._step is not None:
+            lately = self._step.lately(state, record)
+            yield
+            self._take_limiter(limiter_of(StepEvidence(evidence, self._step.step, lately)))
+            yield
+            made = yield from self._make((check for check in CHECKS if check.of_step is not None), evidence)
+            sure = entered and (record.measured_s or 0.0) >= SETTLED_S
+            new += self._take(made, now_t, step=record.index, sure=sure)
+
+    def _evidence(self, state: RunState, record: StepRecord | None) -> RunEvidence:
+        steps = list(self._others)
+        if record is not None:
+            steps[record.index] = record
+        whole = self._step is None or self._step.series.from_begin
+        return RunEvidence(self.plan, self._hosts, steps, JournalData(state, _clock_steps(state)), from_begin=whole)
+
+    def _see_hosts(self, state: RunState) -> bool:
+        """Tell whether anything is new about the hosts themselves: for most of a run there is not."""
+        facts = [len(view.facts) for view in state.hosts.values()]
+        seen = (facts, len(state.problems), dict(state.compared), _clock_steps(state))
+        changed = seen != self._hosts_seen
+        if changed:
+            self._hosts_seen = seen
+            self._hosts = [host_record(self.plan, state, host) for host in self.plan.hosts]
+        return changed
+
+    def _see_step(self, state: RunState) -> Sliced[StepRecord | None]:
+        """Work out the record so far of the step that is measured; None when none is."""
+        index = state.step
+        if state.phase != "measure" or index is None or index >= len(self.plan.steps):
+            return None
+        attempt = state.at_step(index).attempt
+        if self._at is None:
+            self._at, self._step = (index, attempt), RunningStep(self.plan, self.plan.steps[index])
+        return (yield from self._step.record(state)) if self._step is not None else None
+
+    def _leave(self, state: RunState, now_t: float) -> None:
+        """Once another step is prepared, what was found of this one is over; of an attempt before, it is forgotten."""
+        step = state.steps.get(state.step) if state.step is not None else None
+        if self._at is None or step is None or (step.index, step.attempt) == self._at:
+            return
+        again = step.index == self._at[0]
+        for key, each in list(self._known.items()):
+            if each.step is not None and each.ended_t is None:
+                each.ended_t = now_t
+            if again and each.step == step.index:
+                del self._known[key]
+        self._at = self._step = None
+        self.limiter, self._other_limiter = None, ""
+
+    def _take_limiter(self, found: LimiterRecord | None) -> None:
+        """Show another limiter when it is found for the second time."""
+        kind = found.kind if found is not None else ""
+        if self.limiter is None or kind in (self.limiter.kind, self._other_limiter):
+            self.limiter = found
+        self._other_limiter = kind
+
+    # -- findings that come and go
+
+    def _make(self, checks: Iterable[Check], evidence: RunEvidence) -> Sliced[dict[str, list[Finding]]]:
+        """Make checks; those that cannot be made are not in it."""
+        made: dict[str, list[Finding]] = {}
+        for check in checks:
+            if check.live:
+                yield
+                try:
+                    made[check.id] = check.look(evidence)
+                except UnknownError:
+                    continue
+                except Exception as error:  # nobody foresaw it: the run is watched on, and the end will show it
+                    self.broken[check.id] = f"internal error: {error!r}"
+        self.made |= made.keys()
+        return made
+
+    def _take(self, made: dict[str, list[Finding]], now_t: float, *, step: int | None, sure: bool) -> list[LiveFinding]:
+        found = {key: finding for findings in made.values() for key, finding in _keyed(findings, step)}
+        for key, each in self._known.items():
+            if each.step == step and each.finding.id in made and key not in found:
+                each.miss(now_t, sure=step is None)
+        new = []
+        for key, finding in found.items():
+            each = self._known.setdefault(key, LiveFinding(finding, now_t, step, looks=0))
+            worse = _order(finding) < _order(each.finding)
+            each.see(finding, now_t)
+            if (not each.told and (sure or each.looks > 1)) or (each.told and worse):
+                again = not each.told and self._was_at_another_point(key, each)
+                each.told = True
+                new += [] if again else [each]
+        return new
+
+    def _was_at_another_point(self, key: Key, found: LiveFinding) -> bool:
+        """Tell whether an earlier point of a search had it too, which it stands for from now on."""
+        if self.plan.search is None or found.step is None:
+            return False
+        others = [other for other in self._known if other != key and _but_step(other) == _but_step(key)]
+        told = [self._known.pop(other) for other in others]
+        found.points += sum(each.points for each in told if each.told)
+        return found.points > 1
+
+
+def _clock_steps(state: RunState) -> dict[str, ClockStep]:
+    return {host: clock.step for host, clock in state.clocks.items() if clock.step is not None}
+
+
+def _keyed(findings: Iterable[Finding], step: int | None) -> Iterator[tuple[Key, Finding]]:
+    """Yield findings of one check with what tells them apart: figures and hosts change from look to look."""
+    count: dict[Key, int] = {}
+    for finding in findings:
+        key = (finding.id, step, finding.scope.get("direction"), finding.threshold)
+        count[key] = count.get(key, 0) + 1
+        yield (*key, count[key]), finding
+
+
+def _kind(finding: Finding) -> tuple[object, ...]:
+    return finding.id, finding.scope.get("direction"), finding.severity
+
+
+def _but_step(key: Key) -> Key:
+    return key[0], *key[2:]
+
+
+def _order(finding: Finding) -> int:
+    return WEIGHTS.index(finding.severity)
+
+
+def _weight(each: LiveFinding) -> tuple[int, bool, float]:
+    return _order(each.finding), each.step is None, each.since_t

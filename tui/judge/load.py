@@ -1,0 +1,415 @@
+"""Checks of the load: concurrency, rate, length, errors, operations of metadata benchmarks."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from tui import workloads
+from tui.journal.clock import names_of
+from tui.judge.check import CheckResult, Moot, RunEvidence, Severity, StepEvidence, UnknownError, run_check, step_check
+from tui.judge.observed import cpu_bound_hosts
+from tui.judge.severity import SUBMISSION_SHARE, submission_waits
+from tui.metrics import units
+from tui.metrics.figures import enough_behind
+from tui.metrics.registry import BOTH, MIXED, direction
+from tui.model.alike import vain_axes
+from tui.model.criteria import default
+from tui.model.hostfacts import boot_of
+from tui.model.plan import JobLoad
+from tui.model.step_record import DirectionRecord, LatencyRecord, Scalar, StepRecord
+from tui.record.headline import SHORT_S, ended_early, is_short, length_text
+
+OCCUPIED, OCCUPIED_AT_ALL = default("V02.off"), 0.05  # how far the share in flight may be from 1: warning, error
+BETWEEN_NS = 30_000.0  # a worker may take so long from one I/O to the next: what the load generator itself does
+RATE_REACHED = default("V24.reached")
+LEAST_S = 5.0  # of a shorter load the begin and the end of its workers are too large a part
+LONG_S, ENOUGH_S = default("V09.remark_s"), default("V09.warning_s")
+SYNC_SHARE = 0.5  # of the time of all workers
+PUBLISHED = (50.0, 99.0, 99.5, 99.9)
+
+
+@step_check(
+    "V02",
+    "Concurrency",
+    rule=f"IOPS x mean latency is within {units.share(OCCUPIED)} of jobs x queue depth (error beyond "
+    f"{units.share(OCCUPIED_AT_ALL)}, unless V15 says why there is less); "
+    f"less is allowed where the load generator takes under {BETWEEN_NS / 1000:g} µs from one I/O to the next",
+    advice="Less: some jobs did not run, or failed, or waited for other than I/O (a busy CPU); look at "
+    "each host's errors and CPU. More: figure, latency or depth are not of the same load.",
+    source="Little's law",
+)
+def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
+    """By Little's law the I/Os in flight are IOPS times mean latency. When that is not what the profile keeps in
+    flight, the figure belongs to another load than the one that is named beside it."""
+    held = steady_load(at)
+    shares = {
+        host: share for host, dirs in at.record.results.per_host.items() if (share := occupied(dirs, held)) is not None
+    }
+    if not shares:
+        raise UnknownError("latencies or rates of the hosts are not known")
+    rounding = at.run.rounding
+    doubtful = {host: share for host, share in shares.items() if abs(share - 1) > at.limit("V02.off") + rounding}
+    if doubtful:
+        starved = {host for host in cpu_bound_hosts(at) if doubtful.get(host, 1.0) < 1}
+        worst = sorted(doubtful, key=lambda host: (host in starved, -abs(doubtful[host] - 1)))
+        named = names_of([f"{host} {units.share(doubtful[host], 1)}" for host in worst])
+        why = "; the client's CPU was busy" if worst[0] in starved else ""
+        yield CheckResult(
+            "warning" if worst[0] in starved else severity_of_share(doubtful[worst[0]], rounding),
+            f"not the {held} I/Os in flight that the profile keeps on each host: {named} of them{why}",
+            round(doubtful[worst[0]], 4),
+            1.0,
+            {"hosts": " ".join(worst)},
+        )
+
+
+def severity_of_share(share: float, rounding: float = 0.0) -> Severity:
+    """Return how bad a share of I/Os in flight is, of figures that are rounded by so much."""
+    return "error" if abs(share - 1) > OCCUPIED_AT_ALL + rounding else "warning"
+
+
+def steady_load(at: StepEvidence) -> int:
+    """Return the I/Os that each host holds in flight all the time. Raises UnknownError when that changes."""
+    jobs = at.step.jobs
+    if not jobs:
+        raise UnknownError("what the load holds in flight is not known")
+    if any(job.paced for job in jobs):
+        raise UnknownError(Moot.PACED)
+    if at.record.measured_s is None:
+        raise UnknownError("how long was measured is not known")
+    if at.record.measured_s < LEAST_S:
+        raise UnknownError(f"under {LEAST_S:g} s were measured: begin and end weigh too much")
+    if len({job.wave for job in jobs}) > 1:
+        raise UnknownError("jobs run one after the other")
+    if ended_early(at.record.measured_s, at.record.runtime_s) or at.record.runtime_s is None:
+        raise UnknownError("jobs end with their data, not all at once")
+    if len({len(at.step.tasks), (at.step.in_flight or 0) // sum(job.held for job in jobs)}) > 1:
+        raise UnknownError("hosts hold different numbers of I/Os in flight")
+    return sum(job.held for job in jobs)
+
+
+def occupied(dirs: Mapping[str, DirectionRecord], held: int) -> float | None:
+    """Return which share of `held` I/Os was in flight on average, 1.0 when the rest is the load generator's own time.
+
+    Syncs are part of it: the worker waits for them like for any other I/O. None when a latency is missing.
+    """
+    counted = [MIXED] if MIXED in dirs else [name for name in dirs if direction(name).in_total]
+    if BOTH in dirs:  # reads and writes have no latencies of their own
+        counted = [BOTH, *(name for name in counted if name not in ("read", "write"))]
+    waited, rate = 0.0, 0.0
+    for name in dict.fromkeys([*counted, *(name for name in dirs if not direction(name).in_total)]):
+        latency = _whole(dirs[name])
+        if dirs[name].iops is None or latency is None or latency.mean_ns is None:
+            return None
+        waited += (dirs[name].iops or 0.0) * latency.mean_ns / 1e9
+        rate += (dirs[name].iops or 0.0) if name in counted else 0.0
+    if not rate or not held:
+        return None
+    between_ns = (held - waited) / rate * 1e9
+    return 1.0 if 0 < between_ns < BETWEEN_NS else waited / held
+
+
+def _whole(result: DirectionRecord) -> LatencyRecord | None:
+    return result.lat or result.clat
+
+
+@step_check(
+    "depth",
+    "Queue depth",
+    rule="the engine keeps the queue depth that was asked for",
+    advice="Use an engine that queues (libaio, io_uring) with direct=1, or more jobs: each keeps one I/O in flight.",
+    source="the engine is synchronous, by the load generator's own table",
+)
+def depth(at: StepEvidence) -> Iterator[CheckResult]:
+    """A synchronous engine has one I/O of each job in flight, whatever depth is named beside its figure. A sweep over
+    the depth then measures one load again and again, and its best point is the best by chance."""
+    if not at.step.jobs:
+        raise UnknownError("what the load does is not known")
+    swept = vain_axes(at.run.plan.steps, at.run.plan.axes)
+    more = f"; it was swept: points that differ by {', '.join(swept)} alone are the same load" if swept else ""
+    for told in dict.fromkeys(job.in_vain for job in at.step.jobs if job.in_vain):
+        yield CheckResult("warning", told + more, 1)
+
+
+@step_check(
+    "V24",
+    "Offered rate",
+    rule=f"a load that is held at a rate reaches {units.share(RATE_REACHED)} of it",
+    advice="The storage, or the client, cannot keep this rate: its latency is that of an overload. Lower the rate, or "
+    "run without one to see what is sustained.",
+    source="coordinated omission: I/Os that were not sent have no latency",
+)
+def rate(at: StepEvidence) -> Iterator[CheckResult]:
+    """A load at a fixed rate says what latency users see at that rate. Where the rate is not reached, I/Os waited
+    before they were sent, and the latency that is printed leaves that wait out. A search offers more than can be done
+    on purpose, and judges such a point itself."""
+    severity: Severity = "info" if at.run.plan.search is not None else "warning"
+    hosts = len(at.step.tasks)
+    whole = [("", each) for each in offered_rates(at.step.jobs, at.record)]
+    for job, (name, offered, reached, text) in [*whole, *_of_single_jobs(at.step.jobs, at.record)]:
+        if reached < at.limit("V24.reached") * offered * hosts:
+            share = reached / (offered * hosts)
+            who = f"{name} of job {job}" if job else name
+            message = f"{who}: {text(reached)} of the {text(offered * hosts)} that were offered ({units.share(share)})"
+            scope: dict[str, Scalar] = {"direction": name, **({"job": job} if job else {})}
+            yield CheckResult(severity, message, round(share, 4), at.limit("V24.reached"), scope)
+
+
+Offered = tuple[str, float, float, Callable[[float | None], str]]
+
+
+def offered_rates(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[Offered]:
+    """Yield each direction with what one host was offered, what all reached, and how that is written.
+
+    A direction that a job without a rate shares is left out: what it should reach is not known.
+    """
+    if not jobs or not any(job.rate_iops or job.rate_bytes_per_s for job in jobs):
+        raise UnknownError(Moot.RATE)
+    for name, result in record.results.aggregate.items():
+        yield from _offered([job for job in jobs if name in job.directions], name, result)
+
+
+def _offered(running: Sequence[JobLoad], name: str, result: DirectionRecord) -> Iterator[Offered]:
+    """Yield what these jobs together were offered in one direction; nothing unless each of them was."""
+    for rates, reached, text in (
+        ([job.rate_iops.get(name) for job in running], result.iops, units.iops),
+        ([job.rate_bytes_per_s.get(name) for job in running], result.bw_bytes_per_s, units.bandwidth),
+    ):
+        if rates and all(rates) and reached is not None:
+            yield name, sum(each or 0.0 for each in rates), reached, text
+
+
+def _of_single_jobs(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[tuple[str, Offered]]:
+    """Yield, by job, what jobs were offered whose direction others share without a rate. Jobs that the generator
+    reports as one cannot be told apart."""
+    reported = record.results.jobs or {}
+    if {job.name for job in jobs} != set(reported):
+        return
+    told = {(name, text) for name, _, _, text in offered_rates(jobs, record)}
+    for job in jobs:
+        for name, result in reported[job.name].items():
+            found = _offered([job], name, result)
+            yield from ((job.name, each) for each in found if (name, each[3]) not in told)
+
+
+@step_check(
+    "short",
+    "Ended early",
+    rule=f"measured at least 95 % of the runtime, and {SHORT_S:g} s",
+    advice="Look at what ended the load: files that are too small for the runtime (time_based), an error, a full disk.",
+    source="runtime of the profile",
+    live=False,
+)
+def short(at: StepEvidence) -> Iterator[CheckResult]:
+    """A load that ended before its time has done something else than was asked for, and 0.1 s says nothing."""
+    record = at.record
+    if record.measured_s is None:
+        raise UnknownError("how long was measured is not known")
+    if record.state != "cut" and is_short(record):
+        threshold = record.runtime_s if ended_early(record.measured_s, record.runtime_s) else SHORT_S
+        message = f"{length_text(record.measured_s, record.runtime_s)}: too little to stand for the load"
+        yield CheckResult("warning", message, record.measured_s, threshold)
+
+
+@step_check(
+    "V09",
+    "Runtime",
+    rule=f"measured {LONG_S:g} s or more (a remark), {ENOUGH_S:g} s or more (a warning)",
+    advice="Measure a minute for a first look, five for a figure that is to be published: caches and flash need longer "
+    "than that to show themselves.",
+    source="SPECstorage 2020: 5 min; IO500: 300 s",
+    live=False,
+)
+def runtime(at: StepEvidence) -> Iterator[CheckResult]:
+    """Seconds of load are absorbed by caches and buffers on the way; what a system sustains shows after minutes."""
+    seconds = at.record.measured_s
+    if seconds is None:
+        raise UnknownError("how long was measured is not known")
+    if is_short(at.record) or at.record.state == "cut" or seconds >= at.limit("V09.remark_s"):
+        return
+    severity: Severity = "info" if seconds >= at.limit("V09.warning_s") else "warning"
+    threshold = at.limit("V09.remark_s" if severity == "info" else "V09.warning_s")
+    yield CheckResult(severity, f"measured for {units.seconds(seconds)} only", seconds, threshold)
+
+
+@step_check(
+    "slat",
+    "Wait in the submission",
+    rule=f"slat is under {units.share(SUBMISSION_SHARE)} of lat, or lat is shown; a remark "
+    "with direct I/O: submitting costs that much",
+    advice="Use direct=1, or show lat (latency: lat in the profile): clat begins only after the submission.",
+    source="slat, clat and lat of the load generator",
+)
+def submission(at: StepEvidence) -> Iterator[CheckResult]:
+    """An asynchronous engine without direct I/O does its I/O while submitting it, so the wait is in slat, and clat is
+    next to nothing."""
+    if not any(result.slat is not None for result in at.record.results.aggregate.values()):
+        raise UnknownError(Moot.SUBMISSION)
+    if at.run.plan.latency_kind_of(at.step) == "lat":
+        return
+    direct = bool(at.step.jobs) and all(job.direct for job in at.step.jobs)
+    for name, slat, lat in submission_waits(at.record):
+        message = f"clat leaves out the wait in the submission: {name} slat mean {units.latency(slat)} "
+        message += f"of {units.latency(lat)}"
+        severity: Severity = "info" if direct else "warning"
+        yield CheckResult(severity, message, round(slat / lat, 4), SUBMISSION_SHARE, {"direction": name})
+
+
+@step_check(
+    "sync",
+    "Time spent in syncs",
+    rule=f"a remark when workers wait more than {units.share(SYNC_SHARE)} of their time for fsync or fdatasync",
+    advice="The write figure is that of the flush: quote the sync latency, and look at write caches and journals.",
+    source="latency of syncs, as the load generator counts it",
+)
+def sync_bound(at: StepEvidence) -> Iterator[CheckResult]:
+    """Where most of the time goes into flushes, writes look quick and the application is slow."""
+    jobs = [job for job in at.step.jobs if job.durable]
+    if not jobs or "sync" not in at.record.results.aggregate:
+        raise UnknownError(Moot.SYNCS)
+    result = at.record.results.aggregate["sync"]
+    latency = result.lat.mean_ns if result.lat is not None else None
+    held = sum(job.workers for job in jobs) * len(at.step.tasks)
+    share = (result.iops or 0.0) * (latency or 0.0) / 1e9 / held
+    if share > SYNC_SHARE:
+        message = f"{units.share(share)} of the time is spent in syncs, mean {units.latency(latency)}"
+        yield CheckResult("info", message, round(share, 4), SYNC_SHARE, {"direction": "sync"})
+
+
+@step_check(
+    "V23",
+    "I/Os behind the percentiles",
+    rule=f"{units.TAIL_SAMPLES} I/Os or more are slower than a percentile that is printed",
+    advice="Measure longer, or quote a lower percentile: with so few I/Os the next run will say something else.",
+    source="order statistics: the rank of a percentile is known to about the root of the number of slower I/Os",
+    live=False,
+)
+def tails(at: StepEvidence) -> Iterator[CheckResult]:
+    """A p99.9 of 2000 I/Os is made of two of them. What so few say is chance."""
+    counted = [(name, _whole(result)) for name, result in at.record.results.aggregate.items()]
+    if not any(latency is not None and latency.n for _, latency in counted):
+        raise UnknownError("it is not known of how many I/Os the latencies are")
+    for name, latency in counted:
+        thin = [each for each in PUBLISHED if latency is not None and not enough_behind(latency.n, each)]
+        if latency is not None and latency.n and thin:
+            slower = latency.n * (100 - thin[0]) / 100
+            message = f"{name}: {units.exact(latency.n)} I/Os are too few for p{thin[0]:g} and above"
+            yield CheckResult("info", message, round(slower, 1), units.TAIL_SAMPLES, {"direction": name})
+
+
+LOAD_CHECKS = (concurrency, depth, rate, short, runtime, submission, sync_bound, tails)
+
+
+RESTARTED = ("host-rebooted",)
+
+
+@step_check(
+    "V01",
+    "Errors of the load generator",
+    rule="every host ends without an error, a short or a dropped I/O",
+    advice="Look at the host's stderr under raw/ and its kernel log; a figure of I/O that failed is none.",
+    source="error numbers, short and dropped I/Os, exit codes",
+)
+def tool_errors(at: StepEvidence) -> Iterator[CheckResult]:
+    """I/O that failed is not I/O: it is quick, and it moves nothing."""
+    record = at.record
+    if not record.tasks:
+        raise UnknownError("how the load generator ended is not known")
+    said = {host: ", ".join(map(_error_text, task.errors)) for host, task in record.tasks.items() if task.errors}
+    codes = {host: f"exit code {task.exit_code}" for host, task in record.tasks.items() if task.exit_code}
+    wrong = (codes if record.state != "cut" else {}) | said
+    if at.run.foreign:  # nobody else has judged what its tool complained of
+        wrong = {error.host: error.message for error in record.errors if error.fatal} | wrong
+    if wrong:
+        named = names_of([f"{host} {text}" for host, text in wrong.items()])
+        yield CheckResult("error", f"the load generator failed: {named}", len(wrong), 0, {"hosts": " ".join(wrong)})
+    yield from _short_ios(record)
+
+
+def _short_ios(record: StepRecord) -> Iterator[CheckResult]:
+    for host, dirs in record.results.per_host.items():
+        for name, result in dirs.items():
+            lost = (result.short_ios or 0) + (result.drop_ios or 0)
+            if lost:
+                message = f"{host}: {lost} {name} I/Os were short or dropped"
+                yield CheckResult("error", message, lost, 0, {"hosts": host, "direction": name})
+
+
+def _error_text(number: int) -> str:
+    name = errno.errorcode.get(number)
+    return f"{name} ({os.strerror(number)})" if name else f"error {number}"
+
+
+@run_check(
+    "V29",
+    "Hosts stay the same",
+    rule="no host is restarted while a run goes on",
+    advice="Measure again: caches, clocks and mounts are not what they were at the start.",
+    source="/proc/sys/kernel/random/boot_id",
+)
+def restarted(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """A host that was restarted in a run has measured with two sets of caches, mounts and clocks."""
+    if not any(boot_of(host.facts) for host in evidence.hosts):
+        raise UnknownError("the hosts have no boot id")
+    again = [host.name for host in evidence.hosts if any(each.code in RESTARTED for each in host.problems)]
+    if again:
+        message = f"restarted while it was measured: {names_of(again)}"
+        yield CheckResult("error", message, len(again), 0, {"hosts": " ".join(again)})
+
+
+ERROR_CHECKS = (tool_errors, restarted)
+
+
+SAME = 1e-4  # of the rate: metadata operations of two iterations differ by per cents
+
+
+@step_check(
+    "rank-shift",
+    "Rank shift",
+    rule="each phase works on files that another host has made",
+    advice="Place ranks in blocks by host, and shift by the ranks of a host (stride: next-client): then no client's "
+    "cache answers for the storage. With one host there is no other.",
+    source="ranks by host, and the shift between phases",
+)
+def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
+    """A host that stats and reads what it has made itself asks its own cache, not the storage."""
+    metadata = at.record.metadata
+    if metadata is None or metadata.shift_ranks is None:
+        raise UnknownError(Moot.SHIFT)
+    view = at.run.seen.state.at_step(at.step.index).metadata
+    result = view.result if view is not None else None
+    tool = workloads.find(result.tool) if result is not None else None
+    for doubt in tool.doubts(result) if tool is not None and result is not None else ():
+        scope = {"phases": " ".join(doubt.phases)}
+        yield CheckResult("warning", doubt.message, doubt.measured, doubt.threshold, {**scope})
+
+
+@step_check(
+    "iterations",
+    "Iterations that differ",
+    rule=f"the rates of iterations are further apart than {units.share(SAME, 2)}",
+    advice="Take the rates of the iterations themselves, which the load generator prints when it is told to be "
+    "verbose, or repeat the whole run.",
+    source="largest and smallest rate of each operation",
+)
+def iterations(at: StepEvidence) -> Iterator[CheckResult]:
+    """Measurements that are repeated differ. Where the largest and the smallest rate of several iterations are the
+    same to many digits, they are one measurement seen by several clocks, and their spread says nothing."""
+    metadata = at.record.metadata
+    spans = {
+        name: (each.max, each.max / each.min - 1)
+        for name, each in (metadata.operations if metadata is not None else {}).items()
+        if each.max and each.min
+    }
+    if metadata is None or metadata.iterations < 2 or not spans:
+        raise UnknownError(Moot.ITERATIONS)
+    same = {name: apart for name, (_, apart) in spans.items() if apart < SAME}
+    if same:
+        widest = max(same.values())
+        message = f"{', '.join(same)}: {metadata.iterations} iterations are the same to {widest:.0e}, as repetitions"
+        yield CheckResult("warning", f"{message} never are", widest, SAME, {"operations": " ".join(same)})
+
+
+OPERATION_CHECKS = (rank_shift, iterations)

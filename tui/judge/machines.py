@@ -1,0 +1,172 @@
+"""Checks of the machines before the load: fit to measure, and alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tui.journal.clock import names_of
+from tui.judge.check import CheckResult, RunEvidence, Severity, UnknownError, run_check
+from tui.metrics import units
+from tui.metrics.facts import compare
+from tui.model.criteria import default
+from tui.model.hostfacts import BlockLayer, Mount, Running, number_of, rows
+from tui.model.record import HostRecord
+
+IN_MEMORY = ("tmpfs", "ramfs", "hugetlbfs", "devtmpfs")
+MAY_CACHE = ("fuse", "9p", "virtiofs", "zfs", "ntfs", "vboxsf")  # takes direct I/O, and may cache all the same
+SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit")
+FULL = default("V08.full")
+NAMED = 3
+
+
+@run_check(
+    "V20",
+    "Hosts are alike",
+    rule="kernel, tools, CPU, memory, links, mount options and settings that matter are the same on all hosts",
+    advice="Compare the hosts (Facts on Result, hosts check --facts) and make them alike; or quote the difference.",
+    source="facts read in preflight",
+)
+def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """A total over hosts that differ is the figure of no host, and cannot be repeated with others."""
+    known = {host.name: host.facts for host in evidence.hosts if host.facts}
+    if len(known) < 2:
+        raise UnknownError("facts of fewer than two hosts are known")
+    differing = [each for each in compare(known).differing if each.matters and each.differs]
+    if differing:
+        said = "; ".join(each.text for each in differing[:NAMED])
+        more = f"; and {len(differing) - NAMED} more" if len(differing) > NAMED else ""
+        yield CheckResult("warning", f"hosts differ: {said}{more}", len(differing), 0)
+
+
+@run_check(
+    "V05",
+    "Direct I/O is direct",
+    rule="the target is no file system in memory; a remark when its file system may cache in spite of direct I/O",
+    advice="Measure on the storage itself; compare with a working set far beyond the memory of clients and servers.",
+    source="/proc/mounts of each target",
+)
+def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """O_DIRECT is a request. A file system in memory takes it and has no storage, others take it and cache."""
+    kinds = {host.name: file_systems(host) for host in evidence.hosts}
+    if not any(kinds.values()):
+        raise UnknownError("the file system of the target is not known")
+    yield from _on_kind(kinds, IN_MEMORY, "error", "the target is in memory: no storage was measured")
+    if any(job.direct for step in evidence.plan.steps for job in step.jobs):
+        yield from _on_kind(kinds, MAY_CACHE, "info", "direct I/O may be served from a cache of the file system")
+
+
+def file_systems(host: HostRecord) -> set[str]:
+    """Return the types of the target's file systems on a host, as far as they are known."""
+    fact = host.facts.get("target_fstype")
+    return {mount.fstype for mount in rows(host.facts, Mount) if mount.fstype} | ({str(fact)} if fact else set())
+
+
+def may_cache(kind: str) -> bool:
+    """Tell whether a file system takes direct I/O and may cache all the same."""
+    return kind.partition(".")[0] in MAY_CACHE
+
+
+def _on_kind(
+    kinds: dict[str, set[str]], doubtful: Sequence[str], severity: Severity, why: str
+) -> Iterator[CheckResult]:
+    found = {
+        host: name for host, names in kinds.items() for name in sorted(names) if name.partition(".")[0] in doubtful
+    }
+    if found:
+        name = ", ".join(sorted(set(found.values())))
+        yield CheckResult(
+            severity, f"{why} ({name} on {names_of(list(found))})", name, "a disk", {"hosts": " ".join(found)}
+        )
+
+
+@run_check(
+    "V08",
+    "Room on the target",
+    rule=f"the target's file system is at most {units.share(FULL)} full",
+    advice="Free some room: flash and file systems that are nearly full are slower than the same ones half empty.",
+    source="df -Pk",
+)
+def room(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """What is nearly full has few free blocks to write to: garbage collection and fragmentation show in the figure."""
+    full = {host.name: number_of(host.facts, "target_full") for host in evidence.hosts}
+    known = {host: share for host, share in full.items() if share is not None}
+    if not known:
+        raise UnknownError("how full the target is, is not known")
+    high = {host: share for host, share in known.items() if share > evidence.limit("V08.full")}
+    if high:
+        worst = max(high, key=lambda host: high[host])
+        message = f"the target is {units.share(high[worst])} full on {names_of(list(high))}"
+        yield CheckResult(
+            "warning", message, round(high[worst], 3), evidence.limit("V08.full"), {"hosts": " ".join(high)}
+        )
+
+
+@run_check(
+    "V18",
+    "Devices are well",
+    rule="no RAID below the target is degraded or being rebuilt",
+    advice="Wait until it is rebuilt, then measure.",
+    source="/sys/block/*/md",
+)
+def devices(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """A RAID that is being rebuilt shares its disks with the rebuild."""
+    layers = {host.name: rows(host.facts, BlockLayer) for host in evidence.hosts}
+    if not any(layers.values()):
+        raise UnknownError("the devices below the target are not known")
+    for host, found in layers.items():
+        for layer in found:
+            busy = layer.md_action if layer.md_action not in ("", "idle", "frozen", "none") else ""
+            ill = busy or ("degraded" if layer.md_degraded else "")
+            if ill:
+                message = f"{host}: {layer.name} is in {ill} {layer.md_done}".rstrip()
+                yield CheckResult("warning", message, ill, "idle", {"hosts": host})
+
+
+@run_check(
+    "V19",
+    "CPU frequency and clock",
+    rule="a remark when the governor is not performance, a warning for a latency headline; a warning for a clock "
+    "source that is slow to read",
+    advice="cpupower frequency-set -g performance while you measure; clocksource=tsc on the kernel's command line.",
+    source="/sys/devices/system/cpu/cpufreq, /sys/devices/system/clocksource",
+)
+def frequency(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """A CPU that sleeps or slows down between I/Os adds its waking up to each latency; a slow clock adds itself."""
+    governors = {host.name: str(host.facts["governor"]) for host in evidence.hosts if host.facts.get("governor")}
+    clocks = {host.name: str(host.facts["clocksource"]) for host in evidence.hosts if host.facts.get("clocksource")}
+    if not governors and not clocks:
+        raise UnknownError("neither governor nor clock source can be read")
+    saving = {host: name for host, name in governors.items() if name != "performance"}
+    if saving:
+        headlines = [evidence.plan.headline_of(step) for step in evidence.plan.steps]
+        by_latency = any(each is not None and each.metric == "latency" for each in headlines)
+        named = f"{', '.join(sorted(set(saving.values())))} on {names_of(list(saving))}"
+        severity: Severity = "warning" if by_latency else "info"
+        yield CheckResult(severity, f"CPU governor {named}", len(saving), 0, {"hosts": " ".join(saving)})
+    slow = {host: name for host, name in clocks.items() if name in SLOW_CLOCKS}
+    if slow:
+        named = f"{', '.join(sorted(set(slow.values())))} on {names_of(list(slow))}"
+        yield CheckResult("warning", f"slow clock source {named}", len(slow), 0, {"hosts": " ".join(slow)})
+
+
+@run_check(
+    "other-load",
+    "Other load generators",
+    rule="no other load generator runs on a host when the run begins",
+    advice="See whose it is, and measure when it is over; hosts sweep finds those that a run of ours has left.",
+    source="/proc/*/comm",
+)
+def other_load(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """Somebody else measures on the same host: both figures are wrong."""
+    if not any("cpus" in host.facts for host in evidence.hosts):
+        raise UnknownError("facts of the hosts are not known")
+    others = {host.name: rows(host.facts, Running) for host in evidence.hosts}
+    found = {host: ", ".join(sorted({each.name for each in running})) for host, running in others.items() if running}
+    if found:
+        named = names_of([f"{host} ({names})" for host, names in found.items()])
+        yield CheckResult(
+            "warning", f"other load generators ran already: {named}", len(found), 0, {"hosts": " ".join(found)}
+        )
+
+
+MACHINE_CHECKS = (alike, direct, room, devices, frequency, other_load)

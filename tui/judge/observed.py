@@ -1,0 +1,344 @@
+"""Checks of telemetry: did the bytes come from storage, did a client limit the load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import ceil
+from statistics import fmean
+
+from tui.journal.clock import names_of, told_in_range, told_of
+from tui.judge.check import CheckResult, Moot, RunEvidence, Severity, StepEvidence, UnknownError, run_check, step_check
+from tui.judge.machines import IN_MEMORY
+from tui.metrics import units
+from tui.metrics.telemetry import parse_column
+from tui.model.criteria import default
+from tui.model.hostfacts import BlockLayer, Mount, Nic, RdmaLink, number_of, rows
+from tui.model.record import HostRecord
+from tui.model.step_record import HostTelemetryRecord
+
+CORE, HOST, THREAD, STEAL = (default(f"V15.{name}") for name in ("core", "host", "thread", "steal"))  # per cent
+SOFTIRQ = 90.0
+FEW_CORES = 4  # on a host with so few cores, a single busy one is half of it: then others have to wait for it
+WAITED = 50.0  # per cent of the time in which something waits for a CPU
+LINK, RETRANSMITTED = 0.90, 0.001
+CODED = ("SDR", "DDR", "QDR")  # of the rate of these, eight of ten bits are data
+BY_NETWORK = ("iscsi", "tcp", "rdma", "nbd", "rbd", "drbd")  # transports and kinds of block devices
+LINKS = ("nic", "rdma")  # families of columns
+CARRIED = 0.1  # of what the load moves: less is other traffic
+CONSERVED, HALF = default("V03.moved"), 0.5
+EDGE_S = 1.0  # a look a second does not fit the measurement's begin and end exactly
+LEAST_S = 5.0
+READ_AT_ONCE = 16  # processes of the load whose bytes telemetry reads every second; of more it reads some in turn
+COUNTED = (("read", "read_bytes", "rd", "rd_server"), ("write", "write_bytes", "wr", "wr_server"))
+NOISE_CPU, NOISE_DISK, NOISE_NIC = default("V17.cpu"), 20.0, 0.05
+
+
+@step_check(
+    "V03",
+    "Bytes come from storage",
+    rule=f"what the hosts moved is {units.share(CONSERVED)} or more of what the load counts (less one second at both "
+    f"ends); error below {units.share(HALF)}",
+    advice="The rest came from a cache or from blocks that were never written: lay the files out whole, use direct=1, "
+    "make the working set larger than the caches.",
+    source="/proc/PID/io of the load, /proc/diskstats, /proc/self/mountstats",
+)
+def conservation(at: StepEvidence) -> Iterator[CheckResult]:
+    """Bytes that the load got and no device, link or server delivered were in memory, or were never written: holes and
+    unwritten extents read as zeros at the speed of memory."""
+    if at.step.jobs and not any(job.stores for job in at.step.jobs):
+        raise UnknownError(Moot.DATA)
+    ratios = {(host.host, name): ratio for host in clients_of(at) for name, ratio in _ratios(at, host)}
+    if not ratios:
+        raise UnknownError("what moved below the load is not known")
+    for name in dict.fromkeys(name for _, name in ratios):
+        allowed = at.limit("V03.moved") - EDGE_S / max(at.record.measured_s or 0.0, LEAST_S)
+        low = {host: ratio for (host, of), ratio in ratios.items() if of == name and ratio < allowed}
+        if low:
+            worst = min(low, key=lambda host: low[host])
+            what = "was served from a cache, or was never written" if name == "read" else "never went to storage"
+            message = f"{name}: only {units.share(low[worst])} of the bytes moved on {worst}; the rest {what}"
+            severity: Severity = "error" if low[worst] < HALF and _is_direct(at) else "warning"
+            scope = {"direction": name, "hosts": " ".join(low)}
+            yield CheckResult(severity, message, round(low[worst], 4), at.limit("V03.moved"), {**scope})
+
+
+def _is_direct(at: StepEvidence) -> bool:
+    """Tell whether nothing may be served from memory; reads without direct I/O may, and are told as a weakness."""
+    return not at.step.jobs or all(job.direct for job in at.step.jobs)
+
+
+def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, float]]:
+    """Yield which share of the bytes of a direction moved below the load."""
+    if (at.record.measured_s or 0.0) < LEAST_S:
+        raise UnknownError(f"under {LEAST_S:g} s were measured")
+    for name, own, disk, server in COUNTED:
+        result = at.record.results.per_host.get(host.host, {}).get(name)
+        if host.end_s is not None and host.end_s - (host.start_s or 0.0) < LEAST_S:
+            continue  # it did not go on to the end
+        counted = result.bw_bytes_per_s if result is not None else None
+        moved = _moved(host, own, disk, server)
+        if counted and moved is not None:
+            yield name, moved / counted
+
+
+def _moved(host: HostTelemetryRecord, own: str, disk: str, server: str) -> float | None:
+    """Return bytes per second below the load: of its own processes, or to the server; None when nobody counts them."""
+    if (from_server := host.mean_of(f"nfs.{server}")) is not None:
+        return from_server
+    tops = [name for name, place in host.devices.items() if place == "top"]
+    if not tops:
+        return None
+    below = [value for name in tops if (value := host.mean_of(f"dev.{name}.{disk}")) is not None]
+    own_bytes = host.mean_of(f"gen.{own}") if _all_counted(host) else _read_in_turn(host, f"gen.{own}")
+    return own_bytes if own_bytes is not None else sum(below) if below else None
+
+
+def _all_counted(host: HostTelemetryRecord) -> bool:
+    """Tell whether the bytes of every process of the load are known in every second."""
+    processes = host.column("gen.procs")
+    return "gen.procs" not in host.unknown and processes is not None and (processes.max or 0.0) <= READ_AT_ONCE
+
+
+def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
+    """Return bytes per second of a load whose processes are read in turn: the sum is whole when each was read twice.
+
+    None when too little was measured after that; then the device knows better, though others use it too.
+    """
+    processes = host.column("gen.procs")
+    if "gen.procs" in host.unknown or processes is None or host.start_s is None:
+        return None
+    turn_s = ceil((processes.max or 0.0) / READ_AT_ONCE)
+    first = host.start_s + 2 * turn_s + LEAST_S  # they are found in the first seconds
+    seen = zip(host.ends_s, host.values_of(name), strict=False)
+    kept = [each for t, each in seen if each is not None and first < t <= (host.end_s or t)]
+    return fmean(kept) if len(kept) > 2 * turn_s else None
+
+
+@step_check(
+    "V15",
+    "Client CPU",
+    rule=f"no core is busy more than {CORE:.0f} % of the time (of {FEW_CORES} cores or fewer: while something waits "
+    f"for a CPU for more than {WAITED:.0f} %), no host, nor the CPUs of it that the load may "
+    f"use, for more than {HOST:.0f} %, no thread of the load for more than {THREAD:.0f} % of a core or of what the "
+    f"hypervisor leaves of it, and the hypervisor takes less than {STEAL:.0f} %",
+    advice="The storage may be faster than this client. Use more clients or more jobs, spread interrupts, or "
+    "a cheaper engine (io_uring); of MPI ranks, which keep a CPU busy while they wait, no more than CPUs.",
+    source="/proc/stat, /proc/PID/task/*/stat",
+)
+def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
+    """A client whose CPU is busy sends no more I/O, whatever the storage could do."""
+    hosts = clients_of(at)
+    if not any(host.column("cpu.busy") or host.column("gen.thread") for host in hosts):
+        raise UnknownError("CPUs of the clients were not looked at")
+    if bound := cpu_bound_hosts(at):
+        named = told_in_range(bound)
+        yield CheckResult(
+            "warning", f"the client's CPU may hold it back: {named}", len(bound), 0, {"hosts": " ".join(bound)}
+        )
+    most = at.limit("V15.steal")
+    stolen = {host.host: share for host in hosts if (share := host.mean_of("cpu.steal") or 0.0) > most}
+    if stolen:
+        worst = max(stolen, key=lambda host: stolen[host])
+        message = f"{worst}: the hypervisor took {stolen[worst]:.1f} % of the CPU"
+        yield CheckResult("warning", message, round(stolen[worst], 2), most, {"hosts": " ".join(stolen)})
+
+
+def cpu_bound_hosts(at: StepEvidence) -> dict[str, str]:
+    """Return the clients whose CPU may hold their load back, and why; those that were not looked at are not in it."""
+    looked = [host for host in at.record.telemetry if host.role == "client" and host.start_s is not None]
+    return {host.host: why for host in looked if (why := cpu_bound(host, record_of(at.run, host.host), at.limit))}
+
+
+def cpu_bound(host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]) -> str:
+    """Return why the CPU of a host may hold its load back, by the thresholds that hold; empty when it does not."""
+    busy, core, soft, thread = (
+        host.mean_of(name) or 0.0 for name in ("cpu.busy", "core.busy", "core.softirq", "gen.thread")
+    )
+    if busy > limit("V15.host"):
+        return f"{busy:.0f} % busy"
+    if wanted(host, thread) > limit("V15.thread"):
+        return f"a thread of the load uses {thread:.0f} % of a core{left_by_hypervisor(thread, limit('V15.thread'))}"
+    if soft > SOFTIRQ:
+        return f"a core spends {soft:.0f} % in soft interrupts"
+    if allowed := _of_allowed(host, record, limit("V15.host")):
+        return allowed
+    waits = (host.mean_of("psi.cpu.some") or 0.0) > WAITED
+    if core > limit("V15.core") and (_cpus(record) > FEW_CORES or waits):
+        number = host.column("core.number")
+        which = f" {number.constant:.0f}" if number is not None and number.constant is not None else ""
+        return f"core{which} is {core:.0f} % busy"
+    return ""
+
+
+def wanted(host: HostTelemetryRecord, used: float) -> float:
+    """Return how much CPU something would use that uses so much, were there no hypervisor that takes of what is wanted.
+
+    What is taken is no CPU time of the process, and no idle time of the core: who always wants one uses less than all.
+    """
+    busy, stolen = host.mean_of("cpu.busy") or 0.0, host.mean_of("cpu.steal") or 0.0  # taken counts as busy
+    return used * busy / (busy - stolen) if busy > stolen else used
+
+
+def left_by_hypervisor(used: float, limit: float) -> str:
+    """Return why so little CPU is at its end; empty when it is not little."""
+    return "" if used > limit else ", all that the hypervisor leaves it"
+
+
+def _cpus(record: HostRecord | None, fact: str = "cpus") -> float:
+    """Return how many CPUs a host has; 0: not known."""
+    return (number_of(record.facts, fact) or 0.0) if record is not None else 0.0
+
+
+def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: float) -> str:
+    """Return that a load uses up the CPUs that its host lets it have, where those are fewer than there are."""
+    allowed = _cpus(record, "cpus_usable")
+    share = wanted(host, host.mean_of("gen.cpu") or 0.0) / allowed if allowed else 0.0
+    if allowed >= _cpus(record) or share <= most:
+        return ""
+    return f"the load uses {share:.0f} % of the {allowed:g} CPUs that it may use"
+
+
+@step_check(
+    "V16",
+    "Network",
+    rule=f"no link carries more than {units.share(LINK)} of its speed, {units.share(RETRANSMITTED, 1)} of TCP segments "
+    "at most are sent again, no NFS call is sent again",
+    advice="This is the figure of the link. Use more or faster links, or more clients; look at the switch when "
+    "packets are lost.",
+    source="/proc/net/dev, /sys/class/net/*/speed, /proc/net/snmp, mountstats",
+)
+def network(at: StepEvidence) -> Iterator[CheckResult]:
+    """A link that is full gives its own speed, not the storage's; one that loses packets waits for them."""
+    hosts = clients_of(at)
+    if not any(parse_column(name).family in LINKS for host in hosts for name in host.names):
+        raise UnknownError("links of the clients were not looked at")
+    hosts = [host for host in hosts if carries_load(at, host)]
+    if not hosts:
+        raise UnknownError(Moot.NETWORK)
+    full = {host.host: text for host in hosts if (text := full_link(host, record_of(at.run, host.host)))}
+    if full:
+        named = told_in_range(full)
+        yield CheckResult("warning", f"the network may hold it back: {named}", len(full), 0, {"hosts": " ".join(full)})
+    lossy = {host.host: text for host in hosts if (text := lost_packets(host))}
+    if lossy:
+        named = told_of(lossy)
+        yield CheckResult("warning", f"the network loses packets: {named}", len(lossy), 0, {"hosts": " ".join(lossy)})
+    if not full and not lossy and (unsized := [host.host for host in hosts if not is_sized(at, host)]):
+        raise UnknownError(f"how fast the links of {names_of(unsized)} are is not known")
+
+
+def carries_load(at: StepEvidence, host: HostTelemetryRecord) -> bool:
+    """Tell whether a host's links carry what its load moves: else what goes on there is something else."""
+    if on_own_disks(host, record_of(at.run, host.host)):
+        return False
+    dirs = at.record.results.per_host.get(host.host, {}).values()
+    moved = sum(result.bw_bytes_per_s or 0.0 for result in dirs)
+    links = [name for name in host.names if parse_column(name).family in LINKS]
+    carried = sum(host.mean_of(name) or 0.0 for name in links if parse_column(name).field in ("rx", "tx"))
+    return carried > CARRIED * moved
+
+
+def on_own_disks(host: HostTelemetryRecord, record: HostRecord | None) -> bool:
+    """Tell whether the target is known to lie on disks that no network leads to, or in memory."""
+    layers = rows(record.facts, BlockLayer) if record is not None else []
+    mounts = rows(record.facts, Mount) if record is not None else []
+    if mounts and all(mount.fstype in IN_MEMORY for mount in mounts):
+        return True
+    remote = any(layer.transport in BY_NETWORK or layer.kind in BY_NETWORK for layer in layers)
+    return bool(host.devices) and bool(layers) and not remote
+
+
+def full_link(host: HostTelemetryRecord, record: HostRecord | None) -> str:
+    """Return which link of a host is full; empty when none is, or no speed is known."""
+    for name, speed in _speeds(record).items():
+        carried = max(host.mean_of(f"{name}.{way}") or 0.0 for way in ("rx", "tx"))
+        if carried > LINK * speed:
+            return f"{name.partition('.')[2]} carries {units.share(carried / speed)} of its {speed * 8 / 1e9:g} Gbit/s"
+    return ""
+
+
+def _speeds(record: HostRecord | None) -> dict[str, float]:
+    """Return bytes per second of every link whose speed is known, by what its columns' names begin with."""
+    if record is None:
+        return {}
+    speeds = {f"nic.{nic.name}": (nic.speed_mbit or 0) * 1e6 for nic in rows(record.facts, Nic)}
+    for port in rows(record.facts, RdmaLink):
+        data = 0.8 if any(word in port.rate for word in CODED) else 1.0
+        speeds[f"rdma.{port.device}:{port.port}"] = (port.rate_gbit or 0.0) * 1e9 * data
+    return {name: bits / 8 for name, bits in speeds.items() if bits}
+
+
+def is_sized(at: StepEvidence, host: HostTelemetryRecord) -> bool:
+    """Tell whether the speed of the link that carries most is known."""
+    links = {name.rpartition(".")[0] for name in host.names if parse_column(name).family in LINKS}
+    carried = {name: max(host.mean_of(f"{name}.{way}") or 0.0 for way in ("rx", "tx")) for name in links}
+    return max(carried, key=lambda name: carried[name]) in _speeds(record_of(at.run, host.host))
+
+
+def lost_packets(host: HostTelemetryRecord) -> str:
+    """Return what was lost on the way; empty when it is next to nothing."""
+    again, sent = host.mean_of("tcp.retrans") or 0.0, host.mean_of("tcp.out") or 0.0
+    seconds = (host.end_s or 0.0) - (host.start_s or 0.0)
+    if sent and seconds and again > RETRANSMITTED * sent * seconds:
+        return f"{units.share(again / (sent * seconds), 1)} of TCP segments were sent again"
+    calls = host.mean_of("nfs.retrans") or 0.0
+    return f"{calls:.0f} NFS calls were sent again" if calls else ""
+
+
+@run_check(
+    "V17",
+    "Quiet before the load",
+    rule=f"before the load, CPU is busy for {NOISE_CPU:.0f} % at most and the target's device for {NOISE_DISK:.0f} %, "
+    f"links carry {units.share(NOISE_NIC)} of their speed",
+    advice="Find out who uses the host (other runs, backups, rebuilds), and measure when they are done.",
+    source="telemetry of the seconds before the first load",
+)
+def quiet(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """What goes on before the load starts goes on beside it, and takes its share."""
+    steps = [StepEvidence(evidence, *pair) for pair in zip(evidence.plan.steps, evidence.steps, strict=True)]
+    clients = ((at, host) for at in steps for host in at.record.telemetry if host.role == "client")
+    looked = [(at, host) for at, host in clients if host.quiet]  # the first load may be a fill or a warm-up
+    if not looked:
+        raise UnknownError("the hosts were not looked at before the load")
+    noisy = {host.host: text for at, host in looked if (text := noise(at, host))}
+    if noisy:
+        named = names_of([f"{host}: {text}" for host, text in noisy.items()])
+        yield CheckResult("warning", f"not quiet before the load: {named}", len(noisy), 0, {"hosts": " ".join(noisy)})
+
+
+def noise(at: StepEvidence, host: HostTelemetryRecord) -> str:
+    """Return what went on on a host before the load; empty when it was quiet."""
+    busy = before(host, "cpu.busy") or 0.0
+    if busy > at.limit("V17.cpu"):
+        return f"CPU {busy:.0f} % busy"
+    for name, place in host.devices.items():
+        if place == "top" and (share := before(host, f"dev.{name}.busy") or 0.0) > NOISE_DISK:
+            return f"{name} {share:.0f} % busy"
+    record = record_of(at.run, host.host)
+    for nic in rows(record.facts, Nic) if record else []:
+        carried = max(before(host, f"nic.{nic.name}.{way}") or 0.0 for way in ("rx", "tx"))
+        if nic.speed_mbit and carried > NOISE_NIC * nic.speed_mbit * 1e6 / 8:
+            return f"{nic.name} carries {units.bandwidth(carried)}"
+    return ""
+
+
+def before(host: HostTelemetryRecord, name: str) -> float | None:
+    """Return the mean of a column over the quiet seconds; None when it is not known."""
+    known = [value for value in host.values_of(name)[: host.quiet] if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def clients_of(at: StepEvidence) -> list[HostTelemetryRecord]:
+    """Return the hosts that generated load and were looked at. Raises UnknownError when there is none."""
+    found = [host for host in at.record.telemetry if host.role == "client" and host.start_s is not None]
+    if not found:
+        raise UnknownError("there is no telemetry")
+    return found
+
+
+def record_of(run: RunEvidence, name: str) -> HostRecord | None:
+    """Return the record of a host."""
+    return next((host for host in run.hosts if host.name == name), None)
+
+
+TELEMETRY_CHECKS = (conservation, client_cpu, network, quiet)

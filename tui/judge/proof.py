@@ -1,0 +1,235 @@
+"""Counter-experiments: what confirms a bottleneck, what it predicts, what it showed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import hypot
+from statistics import fmean
+
+from msgspec.structs import asdict
+
+from tui.judge.severity import UnknownError
+from tui.metrics import units
+from tui.metrics.registry import MIXED, direction
+from tui.metrics.repeat import relative_ci
+from tui.model.plan import Plan, Step
+from tui.model.problem import UsageError
+from tui.model.record import RunRecord
+from tui.model.search import (
+    FIGURES,
+    OUTCOMES,
+    SAID,
+    Figure,
+    LoadChange,
+    Outcome,
+    Prediction,
+    Proof,
+    ProofQuestion,
+    ProofResult,
+)
+from tui.model.step_record import AggregateRecord, ProofRecord, SeriesRecord, StepRecord
+
+
+def cluster_rates(series: SeriesRecord | None) -> list[float]:
+    """Return IOPS of all hosts and directions by second, without the seconds of which nothing is known."""
+    if series is None:
+        raise UnknownError("there are no samples")
+    columns = [each for each in series.columns if each.host is None and direction(each.direction).in_total]
+    columns = [each for each in columns if each.direction == MIXED] or columns
+    rows = zip(*(column.iops for column in columns), strict=True)
+    return [sum(value or 0.0 for value in row) for row in rows if any(value is not None for value in row)]
+
+
+WINDOWS, LEAST_SECONDS = 5, 4
+DRIFT = 0.2  # of the figure between the run and the same load now: beyond it the state is another one
+
+
+def proof_record(plan: Plan, steps: Sequence[StepRecord]) -> ProofRecord | None:
+    """Return what a counter-experiment showed; None of any other run."""
+    if plan.proves is None:
+        return None
+    return ProofRecord(**asdict(judged(plan.proves, steps, plan.proves.run_id)))
+
+
+def judged(proof: Proof, steps: Sequence[StepRecord], run_id: str) -> ProofResult:
+    """Return what these steps, the load as it was and the changed one, say; `run_id` is what the result names."""
+    change, prediction = proof.experiment.change, proof.experiment.prediction
+    unchanged, changed = (figure_of(step, prediction.figure) for step in steps[:2])
+    ratio = changed / unchanged if changed is not None and unchanged else None
+    spread = spread_of(steps, ratio)
+    outcome, why = weighed(prediction, ratio, spread, steps)
+    if drift := drifted(proof.before, unchanged, prediction.figure):
+        outcome, why = "could-not-tell", drift
+    what = f"{SAID[change]} gave {gave(prediction.figure, unchanged, changed, ratio, spread)}"
+    said = "; ".join(part for part in (what, f"predicted {prediction.text}", why) if part)
+    return ProofResult(
+        run_id=run_id,
+        step=proof.step,
+        kind=proof.kind,
+        change=change,
+        predicted=prediction.text,
+        outcome=outcome,
+        text=f"{OUTCOMES[outcome]}: {said}",
+        figure=prediction.figure,
+        unchanged=rounded(unchanged),
+        changed=rounded(changed),
+        ratio=rounded(ratio),
+        spread=rounded(spread),
+    )
+
+
+def rounded(value: float | None) -> float | None:
+    """Return six significant digits."""
+    return None if value is None else float(f"{value:.6g}")
+
+
+def weighed(
+    prediction: Prediction, ratio: float | None, spread: float | None, steps: Sequence[StepRecord]
+) -> tuple[Outcome, str]:
+    """Return the outcome, and why none could be told: all of the ratio's interval must lie on one side."""
+    if ratio is None or any(step.state != "done" for step in steps[:2]):
+        return "could-not-tell", "it was not measured whole"
+    if spread is None:
+        return "could-not-tell", "too few seconds to know the spread"
+    low, high = ratio - spread, ratio + spread
+    if low >= prediction.least and (prediction.most is None or high <= prediction.most):
+        return "agreed", ""
+    if high < prediction.below or (prediction.above is not None and low > prediction.above):
+        return "disagreed", ""
+    return "could-not-tell", "between the two"
+
+
+def drifted(before: float | None, now: float | None, figure: Figure) -> str:
+    """Return how far the same load is from what the run measured, when that is too far; else nothing."""
+    if not before or now is None or abs(now / before - 1) <= DRIFT:
+        return ""
+    return f"the same load now gives {amount(figure, now)}, in the run it gave {amount(figure, before)}"
+
+
+def gave(
+    figure: Figure, unchanged: float | None, changed: float | None, ratio: float | None, spread: float | None
+) -> str:
+    """Return the figures: ``1.96x the IOPS (450 to 880, ±3 %)``."""
+    if ratio is None or unchanged is None or changed is None:
+        return "no figure"
+    within = f", ±{units.share(spread / ratio)}" if spread is not None and ratio else ""
+    return f"{ratio:.2f}x the {FIGURES[figure]} ({amount(figure, unchanged)} to {amount(figure, changed)}{within})"
+
+
+def amount(figure: Figure, value: float) -> str:
+    """Return a figure for people."""
+    return units.bandwidth(value) if figure == "bandwidth" else units.iops(value)
+
+
+def figures_of(step: StepRecord) -> dict[str, float]:
+    """Return what can be compared of a step, by the names of figures."""
+    found = {name: figure_of(step, name) for name in FIGURES}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def figure_of(step: StepRecord, figure: Figure) -> float | None:
+    """Return a figure over all directions; None when nothing was measured."""
+    parts = counted(step.results.aggregate)
+    if not parts:
+        return None
+    if figure == "bandwidth":
+        return sum(part.bw_bytes_per_s or 0.0 for part in parts)
+    total = sum(part.iops or 0.0 for part in parts)
+    return total / max(len(step.results.per_host), 1) if figure == "iops_per_host" else total
+
+
+def counted(aggregate: dict[str, AggregateRecord]) -> list[AggregateRecord]:
+    """Return the directions that make up the total, each I/O once."""
+    if MIXED in aggregate:
+        return [aggregate[MIXED]]
+    return [part for name, part in aggregate.items() if direction(name).in_total]
+
+
+def spread_of(steps: Sequence[StepRecord], ratio: float | None) -> float | None:
+    """Return half the width of the ratio's 95 % confidence interval, from windows of seconds; None: too few."""
+    widths = [_window_ci(cluster_rates(step.series)) for step in steps[:2] if step.series is not None]
+    known = [width for width in widths if width is not None]
+    return ratio * hypot(*known) if ratio is not None and len(known) == 2 else None
+
+
+def _window_ci(rates: Sequence[float]) -> float | None:
+    """Return the relative interval of a mean rate: neighbouring seconds are alike, so they count together."""
+    if len(rates) < LEAST_SECONDS:
+        return None
+    count = min(WINDOWS, len(rates) // 2) if len(rates) >= 2 * WINDOWS else len(rates)
+    length = len(rates) // count
+    return relative_ci([fmean(rates[at * length : (at + 1) * length]) for at in range(count)])
+
+
+MORE = Prediction("iops", least=1.3, below=1.1)  # twice as much of what was short gives a good part of twice
+NO_MORE = Prediction("iops", most=1.1, above=1.25)
+SAME_BYTES = Prediction("bandwidth", least=0.9, most=1.1, below=0.75, above=1.25)
+SAME_IOPS = Prediction("iops", most=1.15, above=1.3)  # at half the block size: bytes were not the limit
+HALF = Prediction("iops", most=0.75, above=0.9)
+MORE_EACH = Prediction("iops_per_host", least=1.3, below=1.1)  # what the others leave
+SAME_EACH = Prediction("iops_per_host", least=0.9, most=1.1, above=1.25)  # each host is its own limit
+UNPACED = Prediction("iops", least=1.1, below=1.03)
+
+
+def question_about(record: RunRecord, plan: Plan, step: int | None = None) -> ProofQuestion:
+    """Return what is to be proved of a step of a run: by default the headline's. Raises UsageError for none."""
+    if plan.proves is not None:
+        raise UsageError(f"{record.run_id} is itself a counter-experiment, about {plan.proves.run_id}")
+    shown = chosen(record, step)
+    limiter = shown.limiter
+    if limiter is None:
+        raise UsageError(f"{record.run_id}: {shown.name}: what limits it is not known: its hosts were not looked at")
+    tried = experiments(limiter.kind, plan.steps[shown.index], cores(record))
+    if not tried:
+        why = "more workers than cores on one client: only more clients can tell"
+        raise UsageError(f"{record.run_id}: {shown.name}: {why}")
+    return ProofQuestion(record.run_id, shown.index, limiter.kind, limiter.text, tuple(tried), figures_of(shown))
+
+
+def chosen(record: RunRecord, step: int | None) -> StepRecord:
+    """Return the step to prove: the one asked for, or the headline's, or the first with a limiter."""
+    if step is not None:
+        if not 0 <= step < len(record.steps):
+            raise UsageError(f"{record.run_id} has no step {step + 1}; it has {len(record.steps)}")
+        if record.steps[step].warmup:
+            raise UsageError(f"{record.run_id}: step {step + 1} only prepares: its figures count for nothing")
+        return record.steps[step]
+    best = record.headline.step if record.headline is not None else None
+    wanted = [record.steps[best]] if best is not None and best < len(record.steps) else []
+    known = [each for each in (*wanted, *record.steps) if each.limiter is not None and not each.warmup]
+    if not known:
+        raise UsageError(f"{record.run_id}: what limits it is not known: its hosts were not looked at")
+    return known[0]
+
+
+def cores(record: RunRecord) -> int:
+    """Return the cores of the smallest client; 0: not known."""
+    known = [host.facts.get("cpus") for host in record.hosts]
+    return min((count for count in known if isinstance(count, int)), default=0)
+
+
+def experiments(kind: str, step: Step, cpus: int) -> list[LoadChange]:
+    """Return the experiments that can tell, best first; none when only more clients could."""
+    several = len(step.tasks) > 1
+    fewer = [LoadChange("half-hosts", MORE_EACH)] if several else []
+    if kind == "rate":
+        return [LoadChange("no-rate", UNPACED)]
+    if kind == "concurrency":
+        return [LoadChange("twice-in-flight", MORE)]
+    if kind == "client-device":
+        return [LoadChange("twice-in-flight", NO_MORE)]
+    if kind == "network":
+        return [LoadChange("half-block", SAME_BYTES), LoadChange("twice-in-flight", NO_MORE)]
+    if kind == "server-cpu":
+        return [*fewer, LoadChange("half-block", SAME_IOPS)]
+    if kind == "client-cpu":
+        return [LoadChange("half-hosts", SAME_EACH)] if several else _of_one_client(step, cpus)
+    return [*fewer, LoadChange("twice-in-flight", NO_MORE)]
+
+
+def _of_one_client(step: Step, cpus: int) -> list[LoadChange]:
+    """Return what shows that the workers of one client are held up by their cores: each does the same alone."""
+    workers = sum(job.workers for job in step.jobs)
+    if 0 < 2 * workers <= cpus:
+        return [LoadChange("twice-workers", MORE)]
+    return [LoadChange("half-workers", HALF)] if 1 < workers <= cpus else []

@@ -1,0 +1,55 @@
+"""How severe findings are, and why a check had no data; free of the checks, so that texts load quickly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tui.model.record import Finding
+    from tui.model.step_record import StepRecord
+
+
+class UnknownError(Exception):
+    """Why a check could not be made, in a few words."""
+
+
+class Moot(StrEnum):
+    """Reasons for which a check has nothing to be about: what it asks cannot be wrong here."""
+
+    READS = "nothing is read"
+    WRITES = "nothing is written"
+    RANDOM = "no random I/O"
+    SHARED = "one host shares with nobody"
+    DROPPED = "no cache was to be dropped"
+    RAMP = "the load has a ramp"
+    ROUNDS = "no rounds were asked for"
+    ASKED = "the profile asks about nothing"
+    SHIFT = "no ranks were shifted"
+    SWEPT = "nothing was swept"
+    PROOF = "a counter-experiment compares two loads that differ on purpose"
+    RATE = "no rate was asked for"
+    PACED = "the load is held back by a rate or think time"
+    DATA = "the load moves no data"
+    NETWORK = "the load does not go over the network"
+    SUBMISSION = "the engine has no submission latency"
+    SYNCS = "no syncs were measured"
+    ITERATIONS = "no operation has a largest and a smallest rate over iterations"
+
+
+WEIGHTS = ("error", "warning", "info")
+SUBMISSION_SHARE = 0.1  # of the whole latency
+
+
+def by_weight(findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings, the worst first."""
+    return sorted(findings, key=lambda finding: WEIGHTS.index(finding.severity))
+
+
+def submission_waits(step: StepRecord) -> Iterator[tuple[str, float, float]]:
+    """Yield each direction whose wait in the submission is worth telling, with the means of slat and lat in ns."""
+    for name, result in step.results.aggregate.items():
+        slat, lat = (latency.mean_ns if latency is not None else None for latency in (result.slat, result.lat))
+        if slat and lat and slat > SUBMISSION_SHARE * lat:
+            yield name, slat, lat

@@ -1,0 +1,228 @@
+"""Checks of steadiness and repeatability: SNIA window, warm-up, missing seconds, repetitions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from statistics import fmean, pstdev, stdev
+
+from msgspec.structs import replace
+
+from tui.journal.clock import names_of
+from tui.judge.check import CheckResult, Moot, RunEvidence, StepEvidence, UnknownError, run_check, step_check
+from tui.judge.proof import cluster_rates
+from tui.metrics import units
+from tui.metrics.registry import headline_text
+from tui.metrics.steady import RANGE, ROUND_S, ROUNDS, SLOPE, window_across
+from tui.model.criteria import default
+from tui.model.plan import Headline
+from tui.model.step_record import SeriesRecord, StepRecord
+from tui.record.cells import Cell, CellRepetition, by_point, cell_of, moved_by, shortest
+from tui.record.matrix import APART, MatrixTable, best_of, compared, known_by, tables_of
+
+WARM_SHARE, WARM_OFF, WARM_S = 0.1, 0.10, 20  # first part of the series, how far it may be off, seconds it takes
+MISSING = default("V30.missing")
+
+
+@step_check(
+    "V10",
+    "Steady state",
+    rule=f"five equal windows are within {units.share(RANGE)} of their mean, and drift by {units.share(SLOPE)} at most",
+    advice="Fill the device, measure longer, or let the profile precondition: what falls is a cache or fresh flash "
+    "that fills up, what rises is a cache that warms up.",
+    source="SNIA SSS PTS 2.0",
+)
+def steady_state(at: StepEvidence) -> Iterator[CheckResult]:
+    """A mean over a rate that still moves depends on how long one looks."""
+    values = cluster_rates(at.record.series)
+    window = window_across(values)
+    if at.step.runtime_s is None:
+        raise UnknownError("the load is bound by size: it runs out at its end")
+    if window is None:
+        raise UnknownError(f"under {ROUNDS * ROUND_S} s were measured")
+    if not window.steady:
+        apart, drift = units.share(window.range), units.share(window.slope)
+        message = f"not in steady state: five windows {apart} apart, drifting by {drift}"
+        slow = window.range <= RANGE
+        measured, threshold = (window.slope, SLOPE) if slow else (window.range, RANGE)
+        yield CheckResult("warning", message, round(measured, 4), threshold)
+
+
+@step_check(
+    "V11",
+    "Warm-up in the figure",
+    rule=f"without ramp_time, the first {units.share(WARM_SHARE)} are within {units.share(WARM_OFF)} of the rest, "
+    "or its noise",
+    advice="Give the profile a ramp_time that covers it.",
+    source="mean of the first tenth against the rest",
+)
+def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
+    """Caches, connections and clocks take time to get going: without a ramp that time is in the figure."""
+    values = cluster_rates(at.record.series)
+    if at.step.ramp_s:
+        raise UnknownError(Moot.RAMP)
+    if not at.run.from_begin:
+        raise UnknownError("the begin is too long ago")
+    if len(values) < WARM_S:
+        raise UnknownError(f"under {WARM_S} s were measured")
+    count = max(2, round(len(values) * WARM_SHARE))
+    first, rest = values[:count], values[count:]
+    mean, noise = fmean(rest), pstdev(rest)
+    off = fmean(first) / mean - 1 if mean else 0.0
+    if abs(off) > WARM_OFF and abs(off) * mean > 3 * noise:
+        where = "above" if off > 0 else "below"
+        message = f"the first {count} s are {units.share(abs(off))} {where} the rest, and there is no ramp"
+        yield CheckResult("warning", message, round(off, 4), WARM_OFF)
+
+
+@step_check(
+    "V30",
+    "Seconds without samples",
+    rule=f"samples are missing for {units.share(MISSING)} of the seconds of a host at most",
+    advice="Look at the connection and the load of the host: totals are whole, the series is not.",
+    source="samples of each host",
+)
+def missing_seconds(at: StepEvidence) -> Iterator[CheckResult]:
+    """Charts and percentiles over time have gaps where no samples came; the result itself does not depend on them."""
+    series = at.record.series
+    if series is None:
+        raise UnknownError("there are no samples")
+    allowed = max(1, at.limit("V30.missing") * len(series.columns[0].iops))
+    gaps = {host: gap for host, gap in _gaps(series).items() if gap > allowed}
+    if gaps:
+        worst = max(gaps, key=lambda host: gaps[host])
+        message = f"no samples of {worst} for {gaps[worst]} of {len(series.columns[0].iops)} s"
+        yield CheckResult("warning", message, gaps[worst], at.limit("V30.missing"), {"hosts": " ".join(gaps)})
+
+
+def _gaps(series: SeriesRecord) -> dict[str, int]:
+    """Return seconds of which nothing is known, between the first and the last known one, by host."""
+    found: dict[str, int] = {}
+    for column in series.columns:
+        known = [second for second, value in enumerate(column.iops) if value is not None]
+        if column.host is not None and known:
+            gap = known[-1] - known[0] + 1 - len(known)
+            found[column.host] = min(found.get(column.host, gap), gap)
+    return found
+
+
+STEADINESS_CHECKS = (steady_state, warm_up, missing_seconds)
+
+
+ENOUGH = int(default("V28.repetitions"))
+SPREAD = default("V28.spread")
+
+
+@run_check(
+    "V28",
+    "Repetitions",
+    rule=f"{ENOUGH} repetitions or more (a remark), with a deviation of {units.share(SPREAD)} of their mean at most "
+    "(a warning); of a metadata benchmark that ran once its iterations are the repetitions",
+    advice="Repeat the measurement (repeat on Review, run --repeat 5): one figure says nothing of how well it is "
+    "repeatable.",
+    source="coefficient of variation of the repetitions",
+    live=False,
+)
+def repetitions(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """One run says what happened once. Repetitions that are far apart say that the figure is not known."""
+    if evidence.plan.proves is not None:
+        raise UnknownError(Moot.PROOF)
+    cells = _values(evidence)
+    if not cells:
+        raise UnknownError("no headline was measured")
+    enough = int(evidence.limit("V28.repetitions"))
+    most = evidence.limit("V28.spread")
+    few = {}
+    for key, steps in cells.items():
+        again, what = _iterations(evidence, steps), "iterations"
+        if len(again) < 2:
+            again, what = [step.headline or 0.0 for step in steps], "repetitions"
+        if len(again) < enough:
+            few[key] = len(again)
+        deviation = stdev(again) / fmean(again) if len(again) > 1 and fmean(again) else 0.0
+        if deviation > most:
+            said = ", ".join(headline_text(_headline(evidence, key), value) for value in again[:5])
+            text = f"{key}: {what} deviate by {units.share(deviation)} of their mean ({said})"
+            yield CheckResult("warning", text, round(deviation, 4), most)
+    if few:
+        least = min(few.values())
+        one = "measured once: nothing is known of how well it is repeatable"
+        yield CheckResult("info", one if least == 1 else f"{least} repetitions only", least, enough)
+
+
+def _values(evidence: RunEvidence) -> dict[str, list[StepRecord]]:
+    """Return the repetitions that have a headline, by point."""
+    found: dict[str, list[StepRecord]] = defaultdict(list)
+    for record in evidence.steps:
+        if record.headline is not None and not record.warmup and record.state == "done":
+            found[record.cell_key].append(record)
+    return found
+
+
+def _iterations(evidence: RunEvidence, steps: Sequence[StepRecord]) -> list[float]:
+    """Return the iterations of a metadata benchmark that ran once: it repeats itself."""
+    metadata = steps[0].metadata if len(steps) == 1 else None
+    headline = _headline(evidence, steps[0].cell_key)
+    operation = metadata.operations.get(headline.direction) if metadata is not None else None
+    return operation.iterations if operation is not None else []
+
+
+def _headline(evidence: RunEvidence, key: str) -> Headline:
+    step = next(step for step in evidence.plan.steps if step.cell_key == key)
+    return evidence.plan.headline_of(step) or Headline("iops", "read")
+
+
+@run_check(
+    "sweep",
+    "Points that differ",
+    rule="a point is the best of its block size when no other reaches into its repetitions, or, measured once, "
+    f"into {units.share(APART)} of it (a remark); points that ended early are not counted",
+    advice="Repeat the sweep (repeat on Review, run --repeat 3), or "
+    "name the points that are equal together: the cheapest of them will do.",
+    source="lowest and highest repetition of each point",
+    live=False,
+)
+def sweep(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """The highest point of a sweep is the best by chance when others come as high when they are measured again."""
+    if evidence.plan.proves is not None:
+        raise UnknownError(Moot.PROOF)
+    tables = [table for table in tables_of(_cells(evidence)) if table.axes and len(table.cells) > 1]
+    if not tables or evidence.plan.search is not None:
+        raise UnknownError(Moot.SWEPT)
+    for table in tables:
+        yield from _not_told_apart(table)
+        short = [f"{cell.name} ({cell.short})" for cell in table.cells if cell.short]
+        if short:
+            message = f"{table.profile}: ended early, and neither the best nor a knee: {names_of(short)}"
+            yield CheckResult("info", message, len(short), 0)
+
+
+def _not_told_apart(table: MatrixTable) -> Iterator[CheckResult]:
+    """Yield the best of a table that others are as good as; of several block sizes the best of each, together."""
+    groups = compared(table.cells)
+    found = [(best, equal) for best, equal in map(best_of, groups) if best is not None and equal]
+    if not found:
+        return
+    every = [cell for best, equal in found for cell in (best, *equal)]
+    best, equal = found[0]
+    if len(groups) < 2:
+        told = f"{best.name} is the best, but not told apart from {names_of([cell.name for cell in equal])}"
+    else:
+        each = names_of([f"{best.name} ({len(equal)} as good)" for best, equal in found])
+        told = f"the best of a block size is not told apart from others: {each}"
+    yield CheckResult("info", f"{table.profile}: {told} (by {known_by(every)})", len(every) - len(found), 0)
+
+
+def _cells(evidence: RunEvidence) -> list[Cell]:
+    """Return the points as they were measured."""
+    cells = []
+    for key, steps in by_point(evidence.steps).items():
+        attempts = [CellRepetition(step.index, step.state or "done", step.headline) for step in steps]
+        profile = steps[0].profile or evidence.plan.profile.tag
+        headline = evidence.plan.headline_of(evidence.plan.steps[steps[0].index])
+        cell = replace(cell_of(key, profile, steps[0].point, headline, attempts), short=shortest(steps))
+        cells.append(moved_by(cell, steps[0], headline.direction if headline else ""))
+    return cells
+
+
+REPETITION_CHECKS = (repetitions, sweep)

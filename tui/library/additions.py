@@ -1,0 +1,155 @@
+"""Add to a finished run: notes, cleaned leftovers, results of counter-experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from tui.journal.reader import read_events
+from tui.journal.rundir import is_run_dir, is_running, load_plan
+from tui.journal.writer import append_events
+from tui.judge.proof import judged, question_about
+from tui.library.build import write_record
+from tui.library.load import load_record
+from tui.library.summary import summarize
+from tui.model.bounded import NO_JSON, read_file
+from tui.model.event import Event, FilesRemoved, LimiterProved, NoteAdded
+from tui.model.plan import Plan
+from tui.model.problem import BenchtuiError, Problem, UsageError
+from tui.model.record import RunRecord
+from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
+from tui.model.search import ProofQuestion
+
+
+class _Journal(Struct):
+    events: int = 0
+
+
+class _ProvenanceJournal(Struct):
+    journal: _Journal | None = None
+
+
+class _DerivedHead(Struct):
+    """The part of run.json that says how much of a journal it was derived from."""
+
+    state: str = ""
+    provenance: _ProvenanceJournal = field(default_factory=_ProvenanceJournal)
+
+
+_heads = msgspec.json.Decoder(_DerivedHead)
+
+
+def keep_note(run_dir: Path, text: str) -> None:
+    """Add a remark to a run that is over. Raises BenchtuiError."""
+    if not (run_dir / JOURNAL_FILE).exists() and _head(run_dir).state == "imported":
+        from tui.library.imported import add_note
+        from tui.library.load import load_record
+
+        add_note(run_dir, load_record(run_dir), text)
+    else:
+        add_events(run_dir, [NoteAdded(t=0.0, text=text)])
+
+
+def add_events(run_dir: Path, events: Sequence[Event]) -> None:
+    """Append to the journal of a run that is over, and derive its record again.
+
+    Raises BenchtuiError before anything is written when the journal has lost what the record was derived from: the
+    record is all that is left of it.
+    """
+    try:
+        _check_whole(run_dir)
+        append_events(run_dir, events)
+        write_record(run_dir)
+    except OSError as error:
+        place = str(error.filename or run_dir)
+        raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=place)) from error
+
+
+def _check_whole(run_dir: Path) -> None:
+    kept = _head(run_dir).provenance.journal
+    path = run_dir / JOURNAL_FILE
+    if kept is None or not path.exists():
+        return
+    events = read_events(path, stamps=True)
+    for _ in events:
+        pass
+    if events.events < kept.events:
+        why = f"holds {events.events} events, {RECORD_FILE} was derived from {kept.events}: nothing is added to the run"
+        raise BenchtuiError(Problem(why, file=str(path)))
+
+
+def _head(run_dir: Path) -> _DerivedHead:
+    """Return what the record says; nothing where there is none, or one that is to be derived again.
+
+    Raises BenchtuiError for what stands there and is no file.
+    """
+    path = run_dir / RECORD_FILE
+    try:
+        return _heads.decode(read_file(path))
+    except FileNotFoundError:
+        return _DerivedHead()
+    except OSError as error:
+        raise BenchtuiError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
+    except NO_JSON:
+        return _DerivedHead()
+
+
+def check_over(run_dir: Path) -> None:
+    """Raise UsageError while a run goes on."""
+    summary = summarize(run_dir)
+    if summary is not None and summary.state == "running":
+        raise UsageError(f"{run_dir.name} is running; end it first: benchtui stop {run_dir.name}")
+
+
+def keep_removed(run_dir: Path, removed: Mapping[str, tuple[Sequence[str], int]]) -> None:
+    """Have journal and record say what is gone: by host, paths and the bytes they held. Raises BenchtuiError."""
+    there = {host: gone for host, gone in removed.items() if gone[0]}
+    if there:
+        events = [FilesRemoved(t=0.0, host=host, paths=list(gone[0]), bytes=gone[1]) for host, gone in there.items()]
+        add_events(run_dir, events)
+
+
+def question_of(run_dir: Path, step: int | None = None) -> tuple[Plan, ProofQuestion]:
+    """Return the plan of a finished run, and what is to be proved of a step: by default the headline's.
+
+    Raises UsageError when there is nothing to prove, BenchtuiError when plan or record cannot be read.
+    """
+    if is_running(run_dir):
+        raise UsageError(f"{run_dir.name} is running; a counter-experiment comes after it")
+    record = load_record(run_dir)
+    if record.state in ("imported", "baseline"):
+        raise UsageError(f"{run_dir.name}: somebody else measured it: there is no plan to make again")
+    plan = load_plan(run_dir)
+    return plan, replace(question_about(record, plan, step), run_id=run_dir.name)
+
+
+def tell_proved(run_dir: Path, record: RunRecord) -> None:
+    """Have journal and record of the run that a counter-experiment is about hold what it showed.
+
+    Nothing is done when this is no counter-experiment, or that run is not beside it any more; and one that was not
+    measured whole does not replace what another one showed. Raises BenchtuiError, OSError.
+    """
+    proves = load_plan(run_dir).proves
+    about = run_dir.with_name(proves.run_id) if proves is not None else run_dir
+    if proves is None or not is_run_dir(about):
+        return
+    if is_running(about):
+        raise BenchtuiError("it goes on just now")
+    if not is_whole(record) and told_by_another(about, proves.step, run_dir.name):
+        return
+    add_events(about, [LimiterProved(t=0.0, result=judged(proves, record.steps, run_dir.name))])
+
+
+def is_whole(record: RunRecord) -> bool:
+    """Tell whether both of its loads were measured to their end."""
+    return len(record.steps) > 1 and all(step.state == "done" for step in record.steps[:2])
+
+
+def told_by_another(about: Path, step: int, name: str) -> bool:
+    """Tell whether another counter-experiment has shown something of a step already."""
+    limiter = load_record(about).steps[step].limiter
+    return limiter is not None and limiter.proof is not None and limiter.proof.run_id != name

@@ -1,0 +1,322 @@
+"""Archives read and written block by block with limits: tar headers, packed files, the gzip stream of a packed run."""
+
+from __future__ import annotations
+
+import bz2
+import hashlib
+import io
+import lzma
+import re
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import PurePosixPath
+from typing import IO, Protocol, cast
+
+MOST_HEADER_BYTES = 1 << 20  # before one file; a name of 4096 bytes takes 5 KiB
+TAR_BLOCK = 1 << 18
+DIGITS = re.compile(rb"\d{100}")  # tarfile of Python 3.11 looks through them in the square of their number
+PLAIN_KINDS = (tarfile.REGTYPE, tarfile.AREGTYPE)
+
+
+class ByteSource(Protocol):
+    """Where the bytes of the archive come from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most so many bytes; none at the end."""
+
+
+class TarStream:
+    """What tarfile reads an archive of: its reads are headers, files are read with `data`."""
+
+    def __init__(self, source: ByteSource) -> None:
+        self._source, self._at, self._headers = source, 0, 0
+        self._archive: tarfile.TarFile | None = None
+
+    def members(self) -> Iterator[tarfile.TarInfo]:
+        """Yield what the archive holds, one after the other; none is remembered. Raises tarfile.TarError."""
+        try:
+            archive = tarfile.TarFile(fileobj=cast(IO[bytes], self), mode="r")
+            while (member := archive.next()) is not None:
+                archive.members = []  # type: ignore[attr-defined]
+                self._headers = 0
+                yield member
+        except RecursionError:
+            raise tarfile.ReadError("headers of headers") from None
+
+    def data(self, member: tarfile.TarInfo) -> Iterator[bytes]:
+        """Yield the bytes of a plain file that `members` has just given. Raises tarfile.ReadError where it is cut."""
+        self.seek(member.offset_data)
+        left = member.size
+        while left > 0:
+            block = self._some(min(left, TAR_BLOCK))
+            if not block:
+                raise tarfile.ReadError("unexpected end of data")
+            left -= len(block)
+            yield block
+
+    def rest(self) -> Iterator[bytes]:
+        """Yield what follows the last file."""
+        while block := self._some(TAR_BLOCK):
+            yield block
+
+    def tell(self) -> int:
+        """Return how many bytes were read."""
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        """Return bytes of a header."""
+        self._headers += size
+        if size < 0 or self._headers > MOST_HEADER_BYTES:
+            raise tarfile.ReadError(f"a header of more than {MOST_HEADER_BYTES >> 20} MiB")
+        found = bytearray()
+        while len(found) < size and (block := self._some(size - len(found))):
+            found += block
+        if DIGITS.search(found):
+            raise tarfile.ReadError("a number of more than 100 digits in a header")
+        return bytes(found)
+
+    def seek(self, offset: int) -> None:
+        """Go on to a place further on."""
+        if offset < self._at:
+            raise tarfile.ReadError("a file that begins before the one before it ends")
+        while self._at < offset and self._some(min(offset - self._at, TAR_BLOCK)):
+            pass
+
+    def _some(self, size: int) -> bytes:
+        block = self._source.read(size)
+        self._at += len(block)
+        return block
+
+
+def is_plain(member: tarfile.TarInfo) -> bool:
+    """Return whether a member is a file as it stands there: no link, no device, no file with holes."""
+    return member.type in PLAIN_KINDS and not member.issparse()
+
+
+UNPACKED_BLOCK = 1 << 18
+MOST_DICTIONARY_BYTES = 80 << 20  # xz -9 takes 65 MiB; a header may ask for 4 GiB
+BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, ValueError)
+
+
+class Machine(Protocol):
+    """What unpacks one stream, as bz2 and lzma have it."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the stream has ended."""
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether nothing more comes of what it was given."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """What follows the end of the stream."""
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        """Return at most so many bytes."""
+
+
+class Gunzip:
+    """zlib as bz2 and lzma are: it keeps what it has not taken yet."""
+
+    def __init__(self) -> None:
+        self._machine = zlib.decompressobj(31)
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        """Whether the stream has ended."""
+        return self._machine.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        """What follows the end of the stream."""
+        return self._machine.unused_data
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        """Return at most so many bytes."""
+        found = self._machine.decompress(self._machine.unconsumed_tail + data, max_length)
+        self.needs_input = not self._machine.unconsumed_tail and len(found) < max_length
+        return found
+
+
+MACHINES: dict[str, Callable[[], Machine]] = {
+    ".gz": Gunzip,
+    ".xz": lambda: lzma.LZMADecompressor(memlimit=MOST_DICTIONARY_BYTES),
+    ".bz2": bz2.BZ2Decompressor,
+}
+SIGNS = {b"\x1f\x8b": ".gz", b"\xfd7zXZ": ".xz", b"BZh": ".bz2"}
+
+
+def packed_as(name: str) -> str:
+    """Return how a file of this name is packed; empty: it is not."""
+    suffix = PurePosixPath(name).suffix.lower()
+    return suffix if suffix in MACHINES else ""
+
+
+def sign_of(begin: bytes) -> str:
+    """Return how a file that begins so is packed; empty: it is not."""
+    return next((suffix for sign, suffix in SIGNS.items() if begin.startswith(sign)), "")
+
+
+def unpacked(blocks: Iterator[bytes], suffix: str) -> Iterator[bytes]:
+    """Yield what blocks of a packed file hold, streams that follow each other as one. Raises what `BROKEN` has."""
+    machine: Machine | None = None
+    for block in blocks:
+        data = block
+        while data or (machine is not None and not machine.needs_input):
+            if machine is None and not (data := data.lstrip(b"\0")):
+                break  # what pads a file
+            machine = machine or MACHINES[suffix]()
+            found = machine.decompress(data, UNPACKED_BLOCK)
+            if found:
+                yield found
+            data = b""
+            if machine.eof:
+                data, machine = machine.unused_data, None
+    if machine is not None:
+        raise EOFError("it ends too early")
+
+
+class BlockReader:
+    """Blocks as a file that is read forward."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks, self._ready = blocks, memoryview(b"")
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most so many bytes; none at the end."""
+        while not self._ready:
+            block = next(self._blocks, None)
+            if block is None:
+                return b""
+            self._ready = memoryview(block)
+        piece, self._ready = self._ready[:size], self._ready[size:]
+        return bytes(piece)
+
+
+GZIP_BLOCK = 1 << 20
+PIECE = 512  # a block of the archive: so much at once where it is damaged, then byte by byte
+COMPRESSION = 6
+RAW = -zlib.MAX_WBITS  # header and end are ours
+END = struct.Struct("<II")  # behind a gzip stream: the sum of its bytes, and how many they are
+OLD_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # of packed runs before there was a sum
+SUM_BYTES = hashlib.sha256().digest_size
+FIELD = struct.pack("<2sH", b"BT", SUM_BYTES)
+HEADER = b"\x1f\x8b\x08\x04\x00\x00\x00\x00\x00\xff" + struct.pack("<H", len(FIELD) + SUM_BYTES) + FIELD
+
+
+class Deflated(io.RawIOBase):
+    """Writes a stream; `close` puts its sum into the header. The file must be one that can be positioned."""
+
+    def __init__(self, stored: IO[bytes]) -> None:
+        self._stored = stored
+        self._deflate = zlib.compressobj(COMPRESSION, wbits=RAW)
+        self._length = self._crc = 0
+        self._sum = hashlib.sha256()
+        stored.write(HEADER + bytes(SUM_BYTES))
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        """Take all of it."""
+        self._length, self._crc = self._length + len(data), zlib.crc32(data, self._crc)
+        self._put(self._deflate.compress(data))
+        return len(data)
+
+    def close(self) -> None:
+        """End the stream, once."""
+        if self.closed:
+            return
+        super().close()
+        self._put(self._deflate.flush() + END.pack(self._crc, self._length & 0xFFFFFFFF))
+        self._stored.seek(len(HEADER))
+        self._stored.write(self._sum.digest())
+
+    def _put(self, data: bytes) -> None:
+        self._sum.update(data)
+        self._stored.write(data)
+
+
+class Inflated(io.RawIOBase):
+    """The bytes of a gzip file that is one whole stream and nothing else. Raises zlib.error, EOFError.
+
+    Little by little, and its sums last: what is damaged is met where it stands, and its file can be named.
+    """
+
+    def __init__(self, stored: IO[bytes]) -> None:
+        self._stored = stored
+        self._inflate = zlib.decompressobj(wbits=RAW)
+        self._ready = b""
+        self._at = self._length = self._crc = 0
+        self._most, self._over = GZIP_BLOCK, False
+        self._wanted = self._sum_of_header()
+        self._sum = hashlib.sha256()
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Return at most so many bytes, none at the end: what is before a damaged place is had before that is told."""
+        return self._some(size) if size >= 0 else self.readall()
+
+    def _sum_of_header(self) -> bytes | None:
+        """Return the sum that the header has, None for one that has none."""
+        start = self._stored.read(len(OLD_HEADER))
+        if start == OLD_HEADER:
+            return None
+        if start + self._stored.read(len(HEADER) - len(start)) != HEADER:
+            raise zlib.error("its header is not that of a packed run")
+        return self._stored.read(SUM_BYTES)
+
+    def _some(self, wanted: int) -> bytes:
+        while self._at >= len(self._ready):
+            if self._inflate.eof:
+                self._check_end()
+                return b""
+            fresh = self._inflate.unconsumed_tail or self._fresh(GZIP_BLOCK)
+            self._ready, self._at = self._inflated(fresh), 0
+            if not fresh and not self._ready and not self._inflate.eof:
+                raise EOFError("it ends too early")
+            self._crc, self._length = zlib.crc32(self._ready, self._crc), self._length + len(self._ready)
+        piece = self._ready[self._at : self._at + wanted]
+        self._at += len(piece)
+        return piece
+
+    def _fresh(self, size: int) -> bytes:
+        data = self._stored.read(size)
+        self._sum.update(data)
+        return data
+
+    def _inflated(self, fresh: bytes) -> bytes:
+        """Return the next bytes; where they are damaged all those before, that no other file is named for them."""
+        while True:
+            before = self._inflate.copy()
+            try:
+                return self._inflate.decompress(fresh, self._most)
+            except zlib.error:
+                if self._most == 1:
+                    raise
+            self._inflate, self._most = before, PIECE if self._most > PIECE else 1
+
+    def _check_end(self) -> None:
+        if self._over:
+            return
+        self._over = True
+        end = self._inflate.unused_data
+        end += self._fresh(max(0, END.size + 1 - len(end)))
+        if len(end) < END.size:
+            raise EOFError("it ends too early")
+        if len(end) > END.size:
+            raise zlib.error("something follows its end")
+        if END.unpack(end) != (self._crc, self._length & 0xFFFFFFFF):
+            raise zlib.error("its sum is not that of its bytes")
+        if self._wanted not in (None, self._sum.digest()):
+            raise zlib.error("its files are whole, but it is not byte for byte what was packed")

@@ -1,0 +1,351 @@
+"""Build run.json from plan and journal, complete or cut off anywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from tui.journal.progress import plan_as_run
+from tui.journal.rundir import load_plan, write_atomic
+from tui.journal.state import RunState
+from tui.judge.bottleneck import limiter_of
+from tui.judge.catalogue import Examination, examine, verdict_of
+from tui.judge.check import RunEvidence, StepEvidence
+from tui.judge.proof import proof_record
+from tui.library.summary import summary_of, write_summary
+from tui.model.event import ONLY_SAMPLES, RunResumed
+from tui.model.plain_data import format_utc, parse_utc, plain
+from tui.model.plan import Plan, ProfileRef
+from tui.model.record import (
+    ArtefactRecord,
+    CommandRecord,
+    HeadlineRecord,
+    HostRecord,
+    HostSourceRecord,
+    JobFile,
+    JournalRecord,
+    LeftOutRecord,
+    MemberRecord,
+    MessageRecord,
+    NoteRecord,
+    ProfileRecord,
+    ProvenanceRecord,
+    RecordState,
+    ResumedRecord,
+    RunRecord,
+)
+from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
+from tui.model.search_record import SearchRecord
+from tui.model.step_record import ProofRecord, StepRecord
+from tui.record.cells import steps_in_error
+from tui.record.headline import run_headline
+from tui.record.host_facts import facts_record
+from tui.record.sections import attestation_records, host_record, matrix_record, precondition_record, server_records
+from tui.record.step import build_step, phase_record, rounded
+from tui.record.timeline import JournalData, read_journal
+
+UNFINISHED = "the journal was not closed: the run's process ended early"
+NAMED_LOSSES = 3
+
+
+class RecordSource(Struct):
+    """What a record is made from."""
+
+    run_dir: Path
+    plan: Plan
+    seen: JournalData
+    running: bool = False  # its engine lives, and has not closed the journal yet
+
+
+class MeasuredRun(Struct):
+    """What came out on hosts and in steps, and how that is judged."""
+
+    hosts: list[HostRecord]
+    steps: list[StepRecord]
+    judged: Examination
+
+
+def build_record(run_dir: Path, *, running: bool = False) -> RunRecord:
+    """Return the record of a run directory, from plan.json and the journal alone; `running`: its engine lives.
+
+    Any prefix of a journal gives a valid record of what was measured until then. Raises BenchtuiError when the plan
+    cannot be read.
+    """
+    source = source_of(run_dir, running=running)
+    measured = measured_in(source)
+    record = _course(source, measured)
+    _add_plan(record, source)
+    _add_figures(record, source, measured)
+    _add_findings(record, measured)
+    return plain(record)  # a load generator may have said anything in the words that it shows
+
+
+def source_of(run_dir: Path, *, running: bool = False) -> RecordSource:
+    """Return plan and journal of a run, with the steps that a search made of its plan. Raises BenchtuiError."""
+    plan = load_plan(run_dir)
+    seen = read_journal(run_dir / JOURNAL_FILE, plan.lease_s)
+    goes_on = running and seen.state.end is None
+    return RecordSource(run_dir, plan_as_run(plan, seen.state.search), seen, goes_on)
+
+
+def measured_in(source: RecordSource) -> MeasuredRun:
+    """Return hosts and steps with what limited them, judged by every check."""
+    plan, run = source.plan, source.seen.state
+    steps = [build_step(plan, step, run) for step in plan.steps]
+    if source.running:
+        _so_far(steps)
+    hosts = [host_record(plan, run, host) for host in plan.hosts]
+    evidence = RunEvidence(plan, hosts, steps, source.seen)
+    for step, record in zip(plan.steps, steps, strict=True):
+        record.limiter = limiter_of(StepEvidence(evidence, step, record))
+        if record.limiter is not None and (proved := run.proved.get(step.index)):
+            record.limiter.proof = ProofRecord(**asdict(proved))
+    return MeasuredRun(hosts, steps, examine(evidence, running=source.running))
+
+
+def _so_far(steps: list[StepRecord]) -> None:
+    """Ask of a step that goes on for no more than what should have been measured by now: it did not end early."""
+    for step in steps:
+        if step.state in ("running", "missing") and step.runtime_s is not None and step.measured_s is not None:
+            step.runtime_s = min(step.runtime_s, step.measured_s)
+
+
+def _course(source: RecordSource, measured: MeasuredRun) -> RunRecord:
+    """Return a record of what ran where and when, and how it ended."""
+    plan, run, steps = source.plan, source.seen.state, measured.steps
+    state = final_state(source, steps)
+    return RunRecord(
+        schema_name="benchtui.run/1",
+        run_id=run.run_id or source.run_dir.name,
+        created_utc=run.utc_of(0.0),
+        ended_utc=None if source.running else run.utc_of(run.t),
+        duration_s=rounded(run.t) if run.started is not None else None,
+        state=state,
+        reason=reason_of(source, state, steps),
+        exit_code=run.exit_code,
+        profile=_profile(plan),
+        target=plan.target,
+        latency_kind=plan.latency_kind,
+        hosts=measured.hosts,
+        servers=server_records(plan, run),
+        facts=facts_record({host.name: host.facts for host in measured.hosts}),
+        phases=[phase_record(run, span) for span in run.phases],
+        steps=steps,
+        resumed=_resumed(run),
+        notes=_notes(source),
+        messages=_messages(run),
+        provenance=_provenance(source),
+    )
+
+
+def _add_plan(record: RunRecord, source: RecordSource) -> None:
+    """Add what the plan says beside the steps."""
+    plan = source.plan
+    record.left_out = [
+        LeftOutRecord(profile=left.profile, steps=left.steps, reason=left.reason, hosts=list(left.hosts))
+        for left in plan.left_out
+    ]
+    record.sources = [
+        HostSourceRecord(spec=each.spec, hosts=list(each.hosts), utc=each.utc, how=each.how) for each in plan.sources
+    ]
+    record.precondition = precondition_record(plan, source.seen.state)
+    record.attested = attestation_records(plan)
+    record.thresholds = dict(plan.thresholds)
+    record.criteria = list(plan.criteria)
+    record.tags = dict(plan.tags)
+
+
+def _add_figures(record: RunRecord, source: RecordSource, measured: MeasuredRun) -> None:
+    """Add what follows from the steps together: the headline, the matrix, what a search or an experiment found."""
+    plan, steps = source.plan, measured.steps
+    record.search, sought = _searched(plan, source.seen.state, steps)
+    headline = run_headline(plan.headline, steps, plan.latency_kind, steps_in_error(measured.judged.findings))
+    record.headline = sought or headline
+    record.matrix = matrix_record(plan, steps)
+    record.proves = proof_record(plan, steps)
+
+
+def _add_findings(record: RunRecord, measured: MeasuredRun) -> None:
+    """Add what the checks found, and the verdict."""
+    judged = measured.judged
+    record.findings = judged.findings
+    record.checks = judged.made
+    record.checks_not_made = judged.not_made
+    record.verdict = verdict_of(record.state, measured.steps, judged.findings)
+
+
+def _searched(plan: Plan, run: RunState, steps: list[StepRecord]) -> tuple[SearchRecord | None, HeadlineRecord | None]:
+    """Return what a search found and its headline; nothing of a run that was none."""
+    if plan.search is None:
+        return None, None
+    from tui.record.search import search_headline, search_record
+
+    found = search_record(plan, run, steps)
+    return found, search_headline(found, plan.headline) if found is not None else None
+
+
+def write_record(run_dir: Path) -> RunRecord:
+    """Build the record and put run.json in place, whole. Raises BenchtuiError, OSError."""
+    record = build_record(run_dir)
+    write_atomic(run_dir / RECORD_FILE, record.to_json().encode())
+    write_summary(run_dir, summary_of(record))
+    return record
+
+
+def final_state(source: RecordSource, steps: list[StepRecord]) -> RecordState:
+    """Return the state that the figures earn: the engine can make it worse, never better."""
+    run = source.seen.state
+    if source.running:
+        return "running"
+    if run.end.state == "aborted" if run.end is not None else run.stop_mode == "abort":
+        return "aborted"  # a request that came when everything was over has no effect
+    measured = [step for step in steps if not step.warmup]
+    counted = any(result.ios for step in measured for result in step.results.aggregate.values())
+    if not counted and not any(step.metadata for step in measured):
+        return "failed"
+    clean = run.end is not None and run.end.state == "complete" and not incomplete(source)
+    return "complete" if clean else "partial"
+
+
+def incomplete(source: RecordSource) -> list[str]:
+    """Return what is missing to a complete run, one short text a host and step."""
+    missing: list[str] = []
+    for step in source.plan.steps:
+        seen = source.seen.state.at_step(step.index)
+        point = source.seen.state.search.decided.get(step.index)
+        if step.warmup or seen.state == "skipped" or (point is not None and point.cut):
+            continue
+        for task in step.tasks:
+            result = seen.results.get(task.host)
+            if result is None:
+                missing.append(f"{task.host}: no result in step {step.name}")
+            elif not result.final or result.errors:
+                why = f"error {result.errors[0]}" if result.errors else "ended early"
+                missing.append(f"{task.host}: {why} in step {step.name}")
+    return missing
+
+
+def reason_of(source: RecordSource, state: RecordState, steps: list[StepRecord]) -> str:
+    """Return why the state is what it is: the engine's word, else what is missing; and which hosts dropped out."""
+    losses = [f"{step.name}: {step.coverage_text}" for step in steps if step.coverage_text]
+    if len(steps) == 1:
+        losses = [step.coverage_text for step in steps if step.coverage_text]
+    return "; ".join([part for part in (_told_reason(source, state), *losses[:NAMED_LOSSES]) if part])
+
+
+def _told_reason(source: RecordSource, state: RecordState) -> str:
+    end = source.seen.state.end
+    if source.running:
+        return running_text(source)
+    if end is None:
+        return UNFINISHED
+    if end.state == "failed" and state == "partial":  # the engine had no result, but the journal has figures
+        return ONLY_SAMPLES
+    if end.reason or state == "complete":
+        return end.reason
+    return "; ".join(incomplete(source)[:3]) or ("nothing was measured" if state == "failed" else "")
+
+
+def running_text(source: RecordSource) -> str:
+    """Return how far a run that goes on is: ``still running: 9 of 45 s``, ``still running: step 2 of 5, layout``."""
+    plan, run = source.plan, source.seen.state
+    at = [f"step {run.step + 1} of {len(plan.steps)}"] if run.step is not None and len(plan.steps) > 1 else []
+    step = plan.steps[run.step] if run.step is not None and run.step < len(plan.steps) else None
+    if run.phase == "measure":
+        past_s = max(run.t - run.phase_started_t, 0.0)
+        asked = f" of {step.runtime_s:.0f}" if step is not None and step.runtime_s is not None else ""
+        at.append(f"{past_s:.0f}{asked} s")
+    elif run.phase:
+        at.append(run.phase)
+    return ": ".join(filter(None, ("still running", ", ".join(at))))
+
+
+def _resumed(run: RunState) -> list[ResumedRecord]:
+    return [
+        ResumedRecord(utc=_utc_of(event, run), gap_s=round(event.gap_s, 3), t_s=rounded(event.t))
+        for event in run.resumed
+    ]
+
+
+def _utc_of(event: RunResumed, run: RunState) -> str:
+    when = parse_utc(event.utc)
+    return format_utc(when) if when is not None else run.utc_of(event.t) or event.utc
+
+
+def _profile(plan: Plan) -> ProfileRecord:
+    profile = plan.profile
+    return ProfileRecord(
+        tag=profile.tag,
+        version=profile.version,
+        title=profile.title,
+        source=dict(profile.source),
+        preset=profile.preset,
+        params=dict(plan.params),
+        changed=dict(profile.changed),
+        job_files=[
+            JobFile(step=step.index, host=task.host, text=task.job_file) for step in plan.steps for task in step.tasks
+        ],
+        text=profile.text,
+        sha256=profile.sha256,
+        extends=list(profile.extends),
+        bases=list(profile.bases),
+        members=[_member(member) for member in plan.members],
+    )
+
+
+def _member(member: ProfileRef) -> MemberRecord:
+    return MemberRecord(
+        tag=member.tag,
+        version=member.version,
+        title=member.title,
+        source=dict(member.source),
+        extends=list(member.extends),
+        text=member.text,
+        sha256=member.sha256,
+    )
+
+
+def _notes(source: RecordSource) -> list[NoteRecord]:
+    run = source.seen.state
+    first = [NoteRecord(utc=run.utc_of(0.0), text=source.plan.note)] if source.plan.note else []
+    return first + [NoteRecord(utc=run.utc_of(note.t), text=note.text) for note in run.notes]
+
+
+def _messages(run: RunState) -> list[MessageRecord]:
+    kept = [
+        MessageRecord(t_s=round(each.t, 3), severity=each.severity, host=each.host, text=each.text) for each in run.log
+    ]
+    if run.unreadable:
+        text = f"{run.unreadable} lines of the journal cannot be read: what they held is missing here"
+        kept.append(MessageRecord(t_s=run.t, severity="warning", host=None, text=text))
+    if run.log_dropped:
+        text = f"{run.log_dropped} more messages are in the journal"
+        kept.append(MessageRecord(t_s=run.t, severity="info", host=None, text=text))
+    return kept
+
+
+def _provenance(source: RecordSource) -> ProvenanceRecord:
+    seen, run = source.seen, source.seen.state
+    results = (result for step in run.steps.values() for result in step.results.values())
+    versions = {result.host: result.tool_version for result in results if result.tool_version}
+    return ProvenanceRecord(
+        benchtui_version=run.started.benchtui_version if run.started is not None else None,
+        tool_versions=versions,
+        jump_host=dict(run.started.jump_host) if run.started is not None else {},
+        commands=[
+            CommandRecord(host=task.host, step=task.step, phase=task.phase, argv=task.argv, remote_dir=task.remote_dir)
+            for task in run.commands
+        ],
+        artefacts=[
+            ArtefactRecord(path=each.path, sha256=each.sha256, bytes=each.bytes, host=each.host)
+            for each in {each.path: each for each in run.artefacts}.values()  # one may have been gone on with
+        ],
+        journal=JournalRecord(
+            events=seen.events,
+            unread_bytes=seen.unread_bytes,
+            ended=run.end is not None,
+            damaged_lines=run.unreadable,
+        ),
+    )

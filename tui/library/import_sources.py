@@ -1,0 +1,255 @@
+"""Files to import: files, directories, archives, packed or not; numbers no load generator counts."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import IO
+
+from msgspec import Struct
+from msgspec.structs import fields
+
+from tui.library.archives import BROKEN, UNPACKED_BLOCK, BlockReader, TarStream, is_plain, packed_as, sign_of, unpacked
+from tui.model.bounded import MOST_NUMBER, MOST_STAMP_MS, open_plain
+from tui.model.event import HostResult, MetadataResult
+from tui.model.problem import Problem, UsageError
+from tui.workloads.base import ImportedOutput, KeptFile
+from tui.workloads.reading import TooMuchError, budget
+
+MAY_BE_NAN = ("mean_ns", "stddev_ns")  # not told
+MAY_BE_LESS = ("shift", "t", "step", "place")  # -1: unknown; places are ours
+MOST_OF = {"start_ms": MOST_STAMP_MS, "end_ms": MOST_STAMP_MS, "host_time_ms": MOST_STAMP_MS, "min_ns": 2**64}
+
+
+def impossible(output: ImportedOutput) -> str:
+    """Return the key and the value of the first number of an output that cannot be; empty: all can."""
+    parts: list[tuple[str, HostResult | MetadataResult | None]] = [("", output.result), ("", output.metadata)]
+    for key, part in parts:
+        for name, value in _numbers(part, key):
+            if not _can_be(name.rpartition(".")[2], value):
+                return f"{name} is {value}"
+    for sample in output.samples:
+        for name, value in _numbers(sample, "sample"):
+            if not _can_be(name.rpartition(".")[2], value):
+                return f"{name} is {value}"
+    return ""
+
+
+def _can_be(name: str, value: float) -> bool:
+    if value != value:
+        return name in MAY_BE_NAN
+    if name in MAY_BE_LESS:
+        return abs(value) <= MOST_NUMBER
+    return 0 <= value <= MOST_OF.get(name, MOST_NUMBER)
+
+
+def _numbers(value: object, key: str) -> Iterator[tuple[str, float]]:
+    """Yield the numbers below a value, each with its path."""
+    if isinstance(value, bool) or value is None:
+        return
+    if isinstance(value, int | float):
+        yield key, value
+    elif isinstance(value, Struct):
+        for each in fields(value):
+            yield from _numbers(getattr(value, each.name), f"{key}.{each.name}" if key else each.name)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield from _numbers(each, f"{key}.{name}")
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _numbers(each, key)
+
+
+MOST_BYTES = 64 << 20  # of the text of all that is read at a time
+MOST_FILES = 20_000
+ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".zip")
+ZIP_ENTRY = b"PK\x01\x02"  # begins what the directory of a zip archive says of one file
+ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others take as much memory as they say
+BROKEN_ZIP = (NotImplementedError, RuntimeError)  # a method of packing that is not known, a password
+LOOKED_AT = 4096  # bytes of a file that tell whether it is a text
+
+LeftOut = list[tuple[str, Problem]]
+Blocks = Callable[[], Iterator[bytes]]
+Entry = tuple[str, str, Blocks]  # name, place, content
+
+
+@dataclass(frozen=True, slots=True)
+class ImportSource:
+    """One thing that was given: `files` are what it holds, `is_tree` that it is a directory or an archive.
+
+    `left_out` are the names in a tree that could not be read, each with the reason.
+    """
+
+    path: Path
+    files: list[KeptFile]
+    is_tree: bool
+    left_out: LeftOut = field(default_factory=list)
+
+
+class Room:
+    """How much text is still taken, over all that was given."""
+
+    def __init__(self, most: int | None = None) -> None:
+        self._most = self._left = MOST_BYTES if most is None else most
+
+    def read(self, blocks: Iterator[bytes], place: str, *, plain: bool) -> bytearray | None:
+        """Return the content of a file; where `plain` text is wanted, None for what is none. Raises TooMuchError."""
+        data, limits = bytearray(), budget()
+        for block in blocks:
+            looked_at = len(data) >= LOOKED_AT
+            data += block
+            if plain and not looked_at and b"\0" in data[:LOOKED_AT]:
+                self._left += len(data) - len(block)
+                return None
+            self._left -= len(block)
+            if self._left < 0:
+                why = f"more than {self._most >> 20} MiB of text at a time: that is no output, or name a part of it"
+                raise TooMuchError(Problem(why, file=place))
+            limits.check(place, len(block))
+        return data
+
+
+def read_source(path: Path, room: Room | None = None) -> ImportSource:
+    """Return what a path holds. Raises UsageError with what cannot be read, or is too large."""
+    left_out: LeftOut = []
+    room = room or Room()
+    try:
+        if path.is_dir():
+            return ImportSource(path, list(_texts(_of_directory(path, left_out), left_out, room)), True, left_out)
+        with open_plain(path, pipes=True) as file:
+            if path.name.lower().endswith(ARCHIVES):
+                return ImportSource(
+                    path, list(_of_archive(path, file, left_out, room)), is_tree=True, left_out=left_out
+                )
+            name, data = _content(path.name, str(path), partial(_blocks, file), room, plain=False)
+            return ImportSource(path, [KeptFile(name, str(path), _text(data, str(path)))], is_tree=False)
+    except OSError as error:
+        raise UsageError(Problem(f"cannot be read: {error.strerror or error}", file=str(path))) from None
+
+
+def _blocks(file: IO[bytes]) -> Iterator[bytes]:
+    return iter(partial(file.read, UNPACKED_BLOCK), b"")
+
+
+def _of_file(path: Path) -> Iterator[bytes]:
+    with open_plain(path) as file:
+        yield from _blocks(file)
+
+
+def _content(name: str, place: str, blocks: Blocks, room: Room, *, plain: bool) -> tuple[str, bytearray | None]:
+    """Return the name and content of a file that may be packed. Raises UsageError, and what `BROKEN` has."""
+    suffix = packed_as(name)
+    if not suffix:
+        return name, room.read(blocks(), place, plain=plain)
+    try:
+        return name[: -len(suffix)], room.read(unpacked(blocks(), suffix), place, plain=plain)
+    except BROKEN as error:
+        raise UsageError(Problem(f"cannot be unpacked: {error}", file=place)) from None
+
+
+def _text(data: bytearray | None, place: str) -> str:
+    """Return the text of a file that must be one. Raises UsageError."""
+    try:
+        return budget().text(data or b"", place)
+    except UnicodeDecodeError as error:
+        raise UsageError(Problem(f"not UTF-8 text: byte {error.start}", file=place)) from None
+
+
+def _of_directory(path: Path, left_out: LeftOut) -> Iterator[Entry]:
+    for found in _below(path, left_out):
+        if found.is_file() and not found.is_symlink():
+            yield found.relative_to(path).as_posix(), str(found), partial(_of_file, found)
+
+
+def _below(path: Path, left_out: LeftOut) -> list[Path]:
+    """Return the files below a directory. One that cannot be looked into is `left_out`, `path` itself an OSError."""
+    failed: list[OSError] = []
+    found: list[Path] = []
+    for place, _, names in os.walk(path, onerror=failed.append):
+        found += [Path(place, name) for name in names]
+        if len(found) > MOST_FILES:
+            raise _too_many(str(path))
+    for error in failed:
+        if error.filename == str(path):
+            raise error
+        name = Path(error.filename).relative_to(path).as_posix()
+        left_out.append((name, Problem(f"cannot be read: {error.strerror}", file=error.filename)))
+    return sorted(found)
+
+
+def _too_many(place: str) -> UsageError:
+    return TooMuchError(Problem(f"holds more than {MOST_FILES} files: name a part of it", file=place))
+
+
+def _of_archive(path: Path, file: IO[bytes], left_out: LeftOut, room: Room) -> Iterator[KeptFile]:
+    try:
+        if path.name.lower().endswith(".zip"):
+            _check_zip(file, path)
+            with zipfile.ZipFile(file) as packed:
+                yield from _texts(_zipped(packed, path), left_out, room)
+            return
+        blocks = _blocks(file)
+        begin = next(blocks, b"")
+        whole, suffix = chain([begin], blocks), sign_of(begin)
+        stream = TarStream(BlockReader(unpacked(whole, suffix) if suffix else whole))
+        yield from _texts(_members(stream, path), left_out, room)
+    except BROKEN + BROKEN_ZIP as error:
+        raise UsageError(Problem(f"cannot be unpacked: {error}", file=str(path))) from None
+
+
+def _check_zip(file: IO[bytes], path: Path) -> None:
+    """Raise UsageError for an archive whose directory, which is read whole, names too many files."""
+    count, tail = 0, b""
+    for block in _blocks(file):
+        count += (tail + block).count(ZIP_ENTRY)
+        tail = block[-len(ZIP_ENTRY) + 1 :]
+        if count > MOST_FILES:
+            raise _too_many(str(path))
+    file.seek(0)
+
+
+def _zipped(packed: zipfile.ZipFile, path: Path) -> Iterator[Entry]:
+    def content(info: zipfile.ZipInfo) -> Iterator[bytes]:
+        if info.compress_type not in ZIP_METHODS:
+            raise NotImplementedError("That compression method is not supported")
+        with packed.open(info) as file:
+            yield from _blocks(file)
+
+    for info in packed.infolist():
+        if not info.is_dir():
+            yield info.filename, f"{path}:{info.filename}", partial(content, info)
+
+
+def _members(stream: TarStream, path: Path) -> Iterator[Entry]:
+    """Yield the files of an archive: links and devices are none."""
+    for count, member in enumerate(stream.members()):
+        if count >= MOST_FILES:
+            raise _too_many(str(path))
+        budget().check(str(path))
+        if is_plain(member):
+            yield member.name, f"{path}:{member.name}", partial(stream.data, member)
+
+
+def _texts(entries: Iterator[Entry], left_out: LeftOut, room: Room) -> Iterator[KeptFile]:
+    """Yield the texts among files; what is no text is none of ours. Raises UsageError when there is too much.
+
+    A file that cannot be read or unpacked is `left_out`: it may be nothing that anybody wanted.
+    """
+    for name, where, blocks in entries:
+        try:
+            plain, data = _content(name.removeprefix("./"), where, blocks, room, plain=True)
+        except TooMuchError:
+            raise
+        except UsageError as error:
+            left_out += [(name, problem) for problem in error.problems]
+        except BROKEN + BROKEN_ZIP as error:
+            why = getattr(error, "strerror", None) or error
+            left_out.append((name, Problem(f"cannot be read: {why}", file=where)))
+        else:
+            if data is not None:
+                yield KeptFile(plain, where, budget().text(data, where, "replace"))

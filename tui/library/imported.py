@@ -1,0 +1,438 @@
+"""Records of imported output, and the runs that keep its files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+import msgspec
+
+import tui
+from tui.journal.measurement import CLUSTER_OPEN_S, Measurement
+from tui.journal.progress import rank
+from tui.journal.rundir import write_atomic
+from tui.journal.state import RunState
+from tui.journal.views import Clock
+from tui.judge.catalogue import examine, verdict_of
+from tui.judge.check import RunEvidence
+from tui.library.import_sets import Naming, kept_runs
+from tui.library.import_sources import MOST_BYTES, ImportSource, Room, read_source
+from tui.library.manifest import is_inside
+from tui.library.summary import summary_of, write_summary
+from tui.metrics.figures import with_mixed
+from tui.metrics.registry import MIXED, direction
+from tui.model.address import HostAddress
+from tui.model.bounded import read_file
+from tui.model.plain import printable
+from tui.model.plain_data import format_utc, plain
+from tui.model.plan import Headline, HostTask, MpiLaunch, Plan, ProfileRef, Step
+from tui.model.problem import BenchtuiError, Problem, UsageError
+from tui.model.record import (
+    ArtefactRecord,
+    CommandRecord,
+    HostRecord,
+    ImportRecord,
+    MessageRecord,
+    NoteRecord,
+    ProfileRecord,
+    ProvenanceRecord,
+    RunRecord,
+)
+from tui.model.rundir import RAW_DIR, RECORD_FILE, new_run_id
+from tui.model.step_record import MetadataRecord, StepError, StepRecord, TaskRecord
+from tui.record.cells import steps_in_error
+from tui.record.figures import StepFigures, series_record
+from tui.record.headline import metadata_record, run_headline, step_value
+from tui.record.sections import matrix_record
+from tui.record.step import measured_s
+from tui.record.timeline import HostSpan, JournalData, timing_record
+from tui.workloads.base import ImportedOutput, KeptFile
+from tui.workloads.reading import ImportBudget, budget, within
+
+LARGE_BLOCK = 64 * 1024  # of larger ones people quote the bandwidth
+YEAR_10000 = 253_402_300_800  # in seconds since 1970: no time of day is written from there on
+NAMED = 8  # files that the reason names
+NO_ZONE = "times are those that the hosts' clocks printed, taken as UTC; the clocks were not compared"
+Measured = Mapping[str, ImportedOutput]  # by host
+
+
+def imported_record(
+    found: Sequence[Measured],
+    artefacts: Sequence[ArtefactRecord],
+    note: str | None = None,
+    remarks: Sequence[str] = (),
+    how: ImportRecord | None = None,
+) -> RunRecord:
+    """Return the record of measurements by host, with the state "imported" and every finding that they allow.
+
+    `how` says how its files were read.
+    """
+    plan = _plan(found, note)
+    begun = min((span.start_t for each in found for span in _spans(each).values()), default=None)
+    state = RunState(for_record=True)
+    steps = [_step(plan, step, each, begun or 0.0, state) for step, each in zip(plan.steps, found, strict=True)]
+    hosts = [HostRecord(name=host.name) for host in plan.hosts]
+    seen = examine(RunEvidence(plan, hosts, steps, JournalData(state), foreign=True))
+    ended = max((host.end_s for step in steps if step.timing for host in step.timing.hosts.values()), default=None)
+    record = RunRecord(
+        schema_name="benchtui.run/1",
+        run_id=new_run_id(plan.profile.tag),
+        created_utc=_utc(begun),
+        ended_utc=_utc(begun + ended) if begun is not None and ended is not None else None,
+        duration_s=ended,
+        state="imported",
+        reason=_reason(artefacts),
+        headline=run_headline(plan.headline, steps, plan.latency_kind, steps_in_error(seen.findings)),
+        profile=ProfileRecord(tag=plan.profile.tag, title=plan.profile.title, preset=False),
+        hosts=hosts,
+        steps=steps,
+        matrix=matrix_record(plan, steps),
+        findings=seen.findings,
+        checks=seen.made,
+        checks_not_made=seen.not_made,
+        verdict=verdict_of("imported", steps, seen.findings),
+        notes=[NoteRecord(utc=format_utc(datetime.now(UTC)), text=note)] if note else [],
+        messages=_messages(steps, remarks, stamped=begun is not None),
+        provenance=_provenance(found, artefacts, how),
+    )
+    return plain(record)
+
+
+def save(run_dir: Path, record: RunRecord) -> None:
+    """Put an imported record in place, whole. Raises OSError."""
+    write_atomic(run_dir / RECORD_FILE, record.to_json().encode())
+    write_summary(run_dir, summary_of(record))
+
+
+def add_note(run_dir: Path, record: RunRecord, text: str) -> None:
+    """Add a remark to an imported run, which has no journal to take it. Raises OSError."""
+    record.notes.append(NoteRecord(utc=format_utc(datetime.now(UTC)), text=printable(text)))
+    save(run_dir, record)
+
+
+def _utc(seconds: float | None) -> str | None:
+    """Return a time of day; None where it is unknown, or a runtime that cannot be leads to one that cannot be."""
+    return (
+        format_utc(datetime.fromtimestamp(seconds, UTC)) if seconds is not None and 0 <= seconds < YEAR_10000 else None
+    )
+
+
+def _reason(artefacts: Sequence[ArtefactRecord]) -> str:
+    names = [Path(each.path).name for each in artefacts]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED + 1 else ""
+    return f"imported from {', '.join(names[:NAMED] if more else names)}{more}"
+
+
+def _messages(steps: Sequence[StepRecord], remarks: Sequence[str], *, stamped: bool) -> list[MessageRecord]:
+    """Return what is to be known of the figures: whose clocks, which are rounded, what was left out."""
+    rounded = {
+        name
+        for step in steps
+        for dirs in step.results.per_host.values()
+        for each in dirs.values()
+        for name in each.rounded
+    }
+    told = [("info", NO_ZONE)] if stamped else []
+    if rounded:
+        told.append(("info", f"known only as they were printed, with fewer digits: {', '.join(sorted(rounded))}"))
+    told += [("warning", remark) for remark in remarks]
+    return [MessageRecord.model_validate({"t_s": 0.0, "severity": how, "text": text}) for how, text in told]
+
+
+def _provenance(
+    found: Sequence[Measured], artefacts: Sequence[ArtefactRecord], how: ImportRecord | None
+) -> ProvenanceRecord:
+    outputs = [(index, host, each) for index, of in enumerate(found) for host, each in of.items()]
+    return ProvenanceRecord(
+        benchtui_version=tui.__version__,
+        tool_versions={host: each.result.tool_version for _, host, each in outputs if each.result.tool_version},
+        commands=[
+            CommandRecord(host=host, step=index, phase="measure", argv=each.command.split())
+            for index, host, each in outputs
+            if each.command
+        ],
+        artefacts=list(artefacts),
+        imported=how,
+    )
+
+
+# -- the plan that it must have had
+
+
+def _plan(found: Sequence[Measured], note: str | None) -> Plan:
+    names = [next(iter(each.values())).name for each in found]
+    tools = list(dict.fromkeys(output.tool for each in found for output in each.values()))
+    several = len(found) > 1
+    steps = [_planned(at, _name(names, at), each, several=several) for at, each in enumerate(found)]
+    hosts = list(dict.fromkeys(host for each in found for host in each))
+    title = f"{', '.join(tools)} run elsewhere: {', '.join(dict.fromkeys(names))}"
+    alone = None if several else _headline(found[0])
+    ref = ProfileRef(f"imported/{'+'.join(tools)}", 1, title, "", "", preset=False)
+    return Plan(ref, {}, [HostAddress(host) for host in hosts], steps, headline=alone, note=note)
+
+
+def _name(names: Sequence[str], index: int) -> str:
+    """Return what a measurement is called; those of the same name are counted."""
+    same = [place for place, name in enumerate(names) if name == names[index]]
+    return names[index] if len(same) == 1 else f"{names[index]} {same.index(index) + 1}"
+
+
+def _planned(index: int, name: str, found: Measured, *, several: bool) -> Step:
+    first = next(iter(found.values()))
+    loads = list(first.loads)
+    waves = {load.wave for load in loads}
+    held = max((sum(load.held for load in loads if load.wave == wave) for wave in waves), default=0)
+    step = Step(
+        index=index,
+        name=name,
+        tool=first.tool,
+        params={},
+        tasks=[HostTask(host, 0, each.command, []) for host, each in found.items()],
+        runtime_s=first.runtime_s,
+        directions=[name for name in first.result.dirs if direction(name).in_total],
+        in_flight=held * len(found) or None,
+        jobs=loads,
+        cell=name,
+        profile=name if several else "",  # by which lists name it
+    )
+    if first.metadata is not None:
+        told = first.metadata
+        step.mpi = MpiLaunch("/", told.ranks_per_node, told.items, told.iterations)
+    step.headline, step.latency_kind = _headline(found), _kind(found)
+    return step
+
+
+def _headline(found: Measured) -> Headline | None:
+    """Return the figure that people would quote: the bandwidth of large blocks, else IOPS; of operations the first."""
+    first = next(iter(found.values()))
+    if first.metadata is not None:
+        return Headline("ops", min(first.metadata.operations, key=rank, default="create"))
+    dirs = with_mixed(first.result.dirs)
+    counted = [name for name in dirs if direction(name).in_total]
+    if not counted:
+        return None
+    name = MIXED if MIXED in counted else counted[0]
+    part = dirs[name]
+    large = part.ios and part.bytes / part.ios >= LARGE_BLOCK
+    return Headline("bandwidth" if large or not part.iops else "iops", name)
+
+
+def _kind(found: Measured) -> Literal["clat", "lat"]:
+    """Return the latency that is told: of other tools than ours often the whole one alone."""
+    parts = [part for each in found.values() for part in each.result.dirs.values()]
+    return "lat" if parts and not any(part.clat for part in parts) and any(part.lat for part in parts) else "clat"
+
+
+# -- what was measured
+
+
+def _spans(found: Measured) -> dict[str, HostSpan]:
+    """Return when each host measured, in seconds of its clock: until its stamp, for its runtime."""
+    spans = {}
+    for host, each in found.items():
+        result = each.result
+        seconds = max((part.runtime_s for part in result.dirs.values()), default=0.0)
+        if not seconds and result.start_ms is not None and result.end_ms is not None:
+            seconds = (result.end_ms - result.start_ms) / 1000
+        if result.end_ms is not None and seconds > 0:
+            ended = result.end_ms / 1000
+            spans[host] = HostSpan(ended - seconds, ended, each.stamp_error_s, each.stamp_error_s, None, "tool")
+    return spans
+
+
+def _step(plan: Plan, step: Step, found: Measured, begun: float, state: RunState) -> StepRecord:
+    results = {host: each.result for host, each in found.items()}
+    kind = plan.latency_kind_of(step)
+    spans = {
+        host: HostSpan(span.start_t - begun, span.end_t - begun, span.start_error_s, span.end_error_s, None, "tool")
+        for host, span in _spans(found).items()
+    }
+    measurement = _measurement(step, found, begun)
+    figures = StepFigures(results, measurement, {}, kind).record()  # logs end before their load: no rate in a window
+    metadata = _metadata(step, found, state)
+    errors = [
+        StepError(host=host, phase="measure", code=code, message=message)
+        for host, each in found.items()
+        for code, message in each.problems
+    ]
+    failed = errors or any(result.errors for result in results.values())
+    return StepRecord(
+        index=step.index,
+        name=step.name,
+        tool=step.tool,
+        cell=step.cell,
+        profile=step.profile or None,
+        latency_kind=step.latency_kind,
+        state="failed" if failed else "done",
+        in_flight=step.in_flight,
+        runtime_s=step.runtime_s,
+        measured_s=measured_s(figures.aggregate),
+        headline=step_value(plan.headline_of(step), figures.aggregate, kind, metadata),
+        results=figures,
+        metadata=metadata,
+        tasks={host: _task(each, spans.get(host)) for host, each in found.items()},
+        timing=timing_record(spans if metadata is None else {}),
+        series=series_record(measurement) if measurement is not None else None,
+        errors=errors,
+    )
+
+
+def _metadata(step: Step, found: Measured, state: RunState) -> MetadataRecord | None:
+    """Return what an MPI program measured; checks find it where they look for that of runs of ours."""
+    told = next((each.metadata for each in found.values() if each.metadata is not None), None)
+    if told is None:
+        return None
+    state.apply(msgspec.structs.replace(told, step=step.index))
+    return metadata_record(state.at_step(step.index).metadata, step)
+
+
+def _measurement(step: Step, found: Measured, begun: float) -> Measurement | None:
+    """Return what logs tell second by second; None when there were none."""
+    samples = [
+        (sample.host_time_ms / 1000 - begun, msgspec.structs.replace(sample, host=host, step=step.index))
+        for host, each in found.items()
+        for sample in each.samples
+    ]
+    if not samples:
+        return None
+    tails = any(len(part.lat.idx) > 1 for _, sample in samples for part in sample.dirs.values())
+    measurement = Measurement(
+        Clock(), "measure", step.index, 0.0, for_record=True, tails_open_s=CLUSTER_OPEN_S if tails else None
+    )
+    measurement.has_result = set(found)
+    for end_t, sample in sorted(samples, key=lambda each: each[0]):
+        measurement.add(sample, max(0.0, end_t - sample.interval_s), end_t)
+    return measurement
+
+
+def _task(each: ImportedOutput, span: HostSpan | None) -> TaskRecord:
+    result = each.result
+    return TaskRecord(
+        errors=list(result.errors),
+        final=result.final,
+        tool_version=result.tool_version or None,
+        start_s=None if span is None else round(span.start_t, 3),
+        end_s=None if span is None else round(span.end_t, 3),
+        usr_cpu=result.usr_cpu,
+        sys_cpu=result.sys_cpu,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRecord:
+    """A record that was made of kept files, which are not saved yet. `texts` are by their path beside the record."""
+
+    record: RunRecord
+    texts: dict[str, bytes]
+
+    def keep(self, runs: Path) -> Path:
+        """Put it among the saved runs; return its directory. Raises BenchtuiError."""
+        run_dir = runs / self.record.run_id
+        try:
+            for name, data in self.texts.items():
+                path = run_dir / name
+                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                path.write_bytes(data)
+            save(run_dir, self.record)
+        except OSError as error:
+            raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(run_dir))) from error
+        return run_dir
+
+
+def records_of(
+    paths: Sequence[Path], tool: str | None = None, note: str | None = None, hosts: Sequence[str] = ()
+) -> list[ImportedRecord]:
+    """Return the records of files, directories and archives; `hosts` are those of the files, in order.
+
+    Raises UsageError with what cannot be read.
+    """
+    twice = next((path for path in paths if paths.count(path) > 1), None)
+    if twice is not None:
+        raise UsageError(Problem("is named twice: each file is another host", file=str(twice)))
+    with within(ImportBudget()):
+        room = Room()
+        return _records_of([read_source(path, room) for path in paths], tool, note, hosts)
+
+
+def _records_of(
+    sources: Sequence[ImportSource], tool: str | None, note: str | None, hosts: Sequence[str]
+) -> list[ImportedRecord]:
+    made = []
+    named = [source.files[0] for source in sources if not source.is_tree]
+    _check_hosts(hosts, sources)
+    for run in kept_runs(sources, tool, Naming(hosts)):
+        texts = _texts(run.files)
+        artefacts = [
+            ArtefactRecord(path=path, sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
+            for path, data in texts.items()
+        ]
+        tree = not any(file is each for file in run.files for each in named)
+        given = [hosts[at] for at, file in enumerate(named) if any(file is each for each in run.files)] if hosts else []
+        how = ImportRecord(tool=tool, tree=tree, names=[file.name for file in run.files], hosts=given, dated=False)
+        made.append(ImportedRecord(imported_record(run.measurements, artefacts, note, run.remarks, how), texts))
+    return made
+
+
+def _check_hosts(hosts: Sequence[str], sources: Sequence[ImportSource]) -> None:
+    """Raise UsageError unless there is a host for each file, and nothing but files."""
+    if not hosts:
+        return
+    if tree := next((source for source in sources if source.is_tree), None):
+        raise UsageError(Problem("is a directory or an archive; --host names the hosts of files", file=str(tree.path)))
+    if len(hosts) != len(sources):
+        raise UsageError(
+            f"--host is given {len(hosts)} times for {len(sources)} files; give it once for each, in order"
+        )
+
+
+def read_again(run_dir: Path, record: RunRecord) -> tuple[int, RunRecord]:
+    """Return how many outputs the kept files of an imported run hold, and the record that is made of them.
+
+    What was left out when it was imported was not kept; what was said of it is taken from the record. Raises
+    UsageError when the files hold no run, or several; OSError.
+    """
+    how, artefacts = record.provenance.imported, record.provenance.artefacts
+    if how is None or len(how.names) != len(artefacts):
+        raise UsageError(f"{record.run_id}: its record does not say how its files were read")
+    with within(ImportBudget()):
+        return _made_again(run_dir, record, how)
+
+
+def _made_again(run_dir: Path, record: RunRecord, how: ImportRecord) -> tuple[int, RunRecord]:
+    artefacts, read, left = record.provenance.artefacts, [], MOST_BYTES
+    for name, file in zip(how.names, artefacts, strict=True):
+        if not is_inside(file.path):
+            raise UsageError(f"{record.run_id}: {file.path!r} is no path inside of a run")
+        data = read_file(run_dir / file.path, left)
+        left -= len(data)
+        read.append(KeptFile(name, file.path, budget().text(data, file.path, "replace")))
+    sources = (
+        [ImportSource(run_dir, read, is_tree=True)]
+        if how.tree
+        else [ImportSource(run_dir, [each], False) for each in read]
+    )
+    runs = kept_runs(sources, how.tool, Naming(how.hosts, dateless=not how.dated))
+    if len(runs) != 1:
+        raise UsageError(f"{record.run_id}: its files hold {len(runs)} runs")
+    remarks = [each.text for each in record.messages if each.severity == "warning"]
+    outputs = sum(map(len, runs[0].measurements))
+    return outputs, imported_record(runs[0].measurements, artefacts, None, remarks, how)
+
+
+def _texts(files: Sequence[KeptFile]) -> dict[str, bytes]:
+    """Return the files by their path beside the record: those of one name are told apart, none leaves the directory."""
+    found: dict[str, bytes] = {}
+    for file in files:
+        path = PurePosixPath(
+            RAW_DIR, *(part for part in PurePosixPath(file.name).parts if part not in ("/", "..", "."))
+        )
+        name, count = str(path), 1
+        while name in found:
+            count += 1
+            name = str(path.with_name(f"{path.stem}#{count}{path.suffix}"))
+        found[name] = file.text.encode()
+    return found

@@ -1,0 +1,74 @@
+"""Load the record of a run: from run.json, or built from its plan and journal."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from pydantic import ValidationError
+
+from tui.journal.rundir import is_running
+from tui.model.bounded import read_file
+from tui.model.plain_data import PlainDecoder, is_plain_json
+from tui.model.problem import BenchtuiError, Problem
+from tui.model.record import Finding, RunRecord, parse_record
+from tui.model.rundir import RECORD_FILE
+
+
+class _Judged(msgspec.Struct):
+    findings: list[dict[str, Any]] = msgspec.field(default_factory=list)
+
+
+_judged_decoder = PlainDecoder(_Judged)
+
+
+def kept_findings(run_dir: Path) -> list[Finding] | None:
+    """Return the findings in run.json, of which nothing else is made an object; None: it is not there, or no record."""
+    try:
+        judged = _judged_decoder.decode(read_file(run_dir / RECORD_FILE))
+        return [Finding.model_validate(each) for each in judged.findings]
+    except (OSError, ValueError):
+        return None
+
+
+def load_record(run_dir: Path) -> RunRecord:
+    """Return the record of a run: run.json when it is there, else built from the journal. Raises BenchtuiError.
+
+    Of a run that goes on it is what the journal holds by now, also when it has a run.json of before it was resumed.
+    """
+    path = run_dir / RECORD_FILE
+    if is_running(run_dir):
+        return record_so_far(run_dir)
+    try:
+        text = read_file(path)
+    except FileNotFoundError:
+        return record_so_far(run_dir)
+    except OSError as error:
+        raise BenchtuiError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
+    try:
+        return parse_record(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        what = ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)
+        raise BenchtuiError(Problem(f"is no run record: {what}", file=str(path))) from error
+
+
+def record_json(run_dir: Path, record: RunRecord | None = None) -> str:
+    """Return run.json as it is on disk, with the keys of newer versions; else as JSON what `record` says, or the run.
+
+    A file with characters that are not printable is not repeated. Raises BenchtuiError.
+    """
+    with suppress(FileNotFoundError):
+        text = read_file(run_dir / RECORD_FILE)
+        if is_plain_json(text):
+            return text.decode()
+    return (record or load_record(run_dir)).to_json()
+
+
+def record_so_far(run_dir: Path) -> RunRecord:
+    """Return the record of what the journal holds by now. Raises BenchtuiError."""
+    from tui.library.build import build_record  # half a second of CPU that a record which is there saves
+
+    return build_record(run_dir, running=is_running(run_dir))

@@ -1,0 +1,424 @@
+"""The line that lists show of a run, its marks (star, title, tags), and the order of lists."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from tui.journal.rundir import is_run_dir, is_running, write_atomic
+from tui.model.bounded import MOST_SMALL_BYTES, NO_JSON, read_file
+from tui.model.plain_data import PlainDecoder
+from tui.model.problem import BenchtuiError, Problem, UsageError
+from tui.model.rundir import JOURNAL_FILE, MARKS_FILE, PID_FILE, PLAN_FILE, RECORD_FILE, SUMMARY_FILE, begun_utc
+
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord
+
+LONGEST_TITLE = 200
+LONGEST_TAG = 100
+
+
+class Marks(Struct, omit_defaults=True):
+    """The file. `tags` are all tags of the run, None: those given at launch."""
+
+    starred: bool = False
+    title: str = ""
+    tags: dict[str, str] | None = None
+
+
+_decoder = PlainDecoder(Marks)
+
+
+def read_marks(run_dir: Path) -> Marks:
+    """Return what was said of a run; of a file that cannot be read, nothing."""
+    try:
+        return _decoder.decode(read_file(f"{run_dir}/{MARKS_FILE}", MOST_SMALL_BYTES))  # a Path costs a list time
+    except (OSError, *NO_JSON):
+        return Marks()
+
+
+def with_tags(record: RunRecord, marks: Marks) -> RunRecord:
+    """Return a record with the tags that its run has by now."""
+    return record if marks.tags is None else record.model_copy(update={"tags": marks.tags})
+
+
+def change_marks(run_dir: Path, change: Callable[[Marks], object]) -> None:
+    """Change what is said of a run. Raises BenchtuiError when that cannot be read or written."""
+    path = run_dir / MARKS_FILE
+    try:
+        with _in_turn(run_dir):
+            marks = _kept_marks(path)
+            change(marks)
+            write_atomic(path, msgspec.json.encode(marks) + b"\n")
+    except OSError as error:
+        raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
+
+
+def _kept_marks(path: Path) -> Marks:
+    """Return what was said of a run. Raises OSError, BenchtuiError for a file that would be lost when it is changed."""
+    try:
+        return _decoder.decode(read_file(path, MOST_SMALL_BYTES))
+    except FileNotFoundError:
+        return Marks()
+    except NO_JSON as error:
+        told = f"holds no marks ({error}): mend it, or remove it to begin anew"
+        raise BenchtuiError(Problem(told, file=str(path))) from error
+
+
+@contextmanager
+def _in_turn(run_dir: Path) -> Iterator[None]:
+    """Let two who change the same run have their turns, where the file system has locks for directories."""
+    descriptor = os.open(run_dir, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):  # NFS has none
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def star(run_dir: Path, *, starred: bool) -> None:
+    """Give a run a star, or take it away."""
+
+    def change(marks: Marks) -> None:
+        marks.starred = starred
+
+    change_marks(run_dir, change)
+
+
+def rename(run_dir: Path, title: str) -> None:
+    """Give a run a title; an empty one takes it away. Raises UsageError."""
+    clean = " ".join(title.split())
+    if len(clean) > LONGEST_TITLE or not clean.isprintable():
+        raise UsageError(f"a title is a line of at most {LONGEST_TITLE} characters")
+
+    def change(marks: Marks) -> None:
+        marks.title = clean
+
+    change_marks(run_dir, change)
+
+
+def retag(run_dir: Path, tags: Mapping[str, str]) -> None:
+    """Have these be all tags of a run."""
+
+    def change(marks: Marks) -> None:
+        marks.tags = dict(tags)
+
+    change_marks(run_dir, change)
+
+
+def parse_tags(words: Sequence[str]) -> dict[str, str]:
+    """Return ``NAME`` and ``NAME=VALUE`` as tags. Raises UsageError."""
+    tags = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        if not name or any(each in name for each in " ,\"':") or not word.isprintable() or len(word) > LONGEST_TAG:
+            raise UsageError(f"{word!r} is no tag: NAME or NAME=VALUE, the name without blanks, commas, quotes, colons")
+        tags[name] = value
+    return tags
+
+
+def tags_text(tags: Mapping[str, str]) -> str:
+    """Return tags as they are typed: ``lab=a nightly``."""
+    return " ".join(f"{name}={value}" if value else name for name, value in tags.items())
+
+
+SummaryState = Literal[
+    "complete", "partial", "aborted", "failed", "imported", "baseline", "running", "interrupted", "unreadable"
+]
+Verdict = Literal["valid", "valid-with-warnings", "invalid"]  # as in model/record.py, which a list need not load
+FORMAT = 3  # of summary.json; what was written before had no headline in short
+NAMED_FINDINGS = 2
+STARTING_S = 30.0  # how long a new run may take until its engine says who it is
+
+
+class FindingSummary(Struct, gc=False):
+    """What one check found."""
+
+    id: str = ""
+    severity: str = ""
+    message: str = ""
+
+
+MARKS = {"valid": "valid", "valid-with-warnings": "!", "invalid": "INVALID"}
+
+
+class RunSummary(Struct, gc=False):  # nothing in it refers back to it, and lists are long
+    """One line of a list of runs. `duration_s` of a running one counts until now.
+
+    `checks` are the ids of the checks that were made; None: not judged, or by a version that did not say. `directory`
+    and `owner` are of somebody else's run, empty for our own; `problem` is why a run cannot be read.
+    """
+
+    run_id: str
+    utc: str | None
+    profile: str
+    hosts: list[str]
+    state: SummaryState
+    headline: str = ""  # for people: "read 390k IOPS"
+    headline_value: float | None = None
+    headline_unit: str = ""  # iops, bytes_per_s, ns
+    headline_short: str = ""  # where `headline` is long: "48.2k IOPS ±2.1%"
+    duration_s: float | None = None
+    note: str = ""  # the newest
+    tags: dict[str, str] = field(default_factory=dict)
+    verdict: Verdict | None = None
+    checks: list[str] | None = None
+    findings: list[FindingSummary] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # oldest first
+    target: str = ""
+    reason: str = ""  # why its state is what it is
+    title: str = ""
+    starred: bool = False
+    owner: str = ""
+    directory: str = ""
+    problem: str = ""
+
+    @property
+    def judged(self) -> str:
+        """The verdict and what it rests on: ``valid``, ``! V14``, ``INVALID host-loss, V14 +1``; empty: not judged."""
+        return f"{MARKS[self.verdict]} {self.weakened_by}".strip() if self.verdict is not None else ""
+
+    @property
+    def weakened_by(self) -> str:
+        """The checks that weaken it, errors first: ``host-loss, V14 +1``; remarks do not."""
+        ids = list(dict.fromkeys(each.id for each in self.findings if each.severity == "error"))
+        ids += dict.fromkeys(each.id for each in self.findings if each.severity == "warning" and each.id not in ids)
+        more = f" +{len(ids) - NAMED_FINDINGS}" if len(ids) > NAMED_FINDINGS else ""
+        return ", ".join(ids[:NAMED_FINDINGS]) + more
+
+
+class _CachedSummary(Struct):
+    """summary.json: the summary, in which format, and which run.json it was made from."""
+
+    record_bytes: int
+    record_mtime_ns: int
+    summary: RunSummary
+    format: int = 0
+
+
+class _Name(Struct):
+    name: str = ""
+
+
+class _ProfileHead(Struct):
+    tag: str = ""
+
+
+class _HeadlineHead(Struct):
+    text: str = ""
+    short: str = ""
+    value: float | None = None
+    unit: str = ""
+
+
+class _NoteHead(Struct):
+    text: str = ""
+
+
+class _RecordHead(Struct):
+    """The part of run.json that a summary needs; the rest is skipped unparsed."""
+
+    run_id: str
+    state: SummaryState
+    created_utc: str | None = None
+    duration_s: float | None = None
+    profile: _ProfileHead = field(default_factory=_ProfileHead)
+    hosts: list[_Name] = field(default_factory=list)
+    headline: _HeadlineHead | None = None
+    notes: list[_NoteHead] = field(default_factory=list)
+    tags: dict[str, str] = field(default_factory=dict)
+    verdict: Verdict | None = None
+    checks: list[str] | None = None
+    findings: list[FindingSummary] = field(default_factory=list)
+    target: str | None = None
+    reason: str = ""
+
+
+_cached_decoder = PlainDecoder(_CachedSummary)
+_head_decoder = PlainDecoder(_RecordHead)
+
+
+def summarize(run_dir: Path, *, keep: bool = True) -> RunSummary | None:
+    """Return the summary of a run directory; None when it holds no run. `keep`: what had to be read may be written."""
+    summary = _derived(run_dir, keep=keep)
+    if summary is not None:
+        marks = read_marks(run_dir)
+        summary.starred, summary.title = marks.starred, marks.title
+        summary.tags = summary.tags if marks.tags is None else marks.tags
+    return summary
+
+
+def _derived(run_dir: Path, *, keep: bool) -> RunSummary | None:
+    if (run_dir / PID_FILE).exists() and is_running(run_dir):
+        return _unfinished(run_dir, "running")
+    try:
+        stat = (run_dir / RECORD_FILE).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        if not is_run_dir(run_dir):
+            return None
+        return _unfinished(run_dir, "running" if is_starting(run_dir) else "interrupted")
+    except OSError as error:
+        return unreadable(run_dir, f"{RECORD_FILE} cannot be read: {error.strerror}")
+    return _cached(run_dir, stat) or _from_record(run_dir, keep=keep)
+
+
+def _cached(run_dir: Path, stat: os.stat_result) -> RunSummary | None:
+    try:
+        cached = _cached_decoder.decode(read_file(run_dir / SUMMARY_FILE, MOST_SMALL_BYTES))
+    except (OSError, *NO_JSON):
+        return None
+    fits = (cached.record_bytes, cached.record_mtime_ns, cached.format) == (stat.st_size, stat.st_mtime_ns, FORMAT)
+    cached.summary.run_id = run_dir.name  # a directory may have been renamed, and its name is what people type
+    return cached.summary if fits else None
+
+
+def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
+    try:
+        head = _head_decoder.decode(read_file(run_dir / RECORD_FILE))
+    except (OSError, *NO_JSON) as error:
+        why = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else f"is no run record: {error}"
+        return unreadable(run_dir, f"{RECORD_FILE} {why}")
+    headline = head.headline or _HeadlineHead()
+    summary = RunSummary(
+        run_id=run_dir.name,
+        utc=head.created_utc,
+        profile=head.profile.tag,
+        hosts=[host.name for host in head.hosts],
+        state=head.state,
+        headline=headline.text,
+        headline_short=headline.short,
+        headline_value=headline.value,
+        headline_unit=headline.unit,
+        duration_s=head.duration_s,
+        note=head.notes[-1].text if head.notes else "",
+        tags=head.tags,
+        verdict=head.verdict,
+        checks=head.checks,
+        findings=head.findings,
+        notes=[note.text for note in head.notes],
+        target=head.target or "",
+        reason=head.reason,
+    )
+    if keep:
+        with suppress(OSError):  # a store that cannot be written can still be listed
+            write_summary(run_dir, summary)
+    return summary
+
+
+def unreadable(run_dir: Path, why: str) -> RunSummary:
+    """Return the line of a run that cannot be read."""
+    return RunSummary(run_dir.name, _utc_of_id(run_dir.name), "", [], "unreadable", problem=why)
+
+
+def summary_of(record: RunRecord) -> RunSummary:
+    """Return the summary of a record."""
+    headline = record.headline
+    return RunSummary(
+        run_id=record.run_id,
+        utc=record.created_utc,
+        profile=record.profile.tag,
+        hosts=[host.name for host in record.hosts],
+        state=record.state,
+        headline=headline.text if headline is not None else "",
+        headline_short=headline.short if headline is not None else "",
+        headline_value=headline.value if headline is not None else None,
+        headline_unit=headline.unit if headline is not None else "",
+        duration_s=record.duration_s,
+        note=record.notes[-1].text if record.notes else "",
+        tags=dict(record.tags),
+        verdict=record.verdict,
+        checks=record.checks,
+        findings=[FindingSummary(each.id, each.severity, each.message) for each in record.findings],
+        notes=[note.text for note in record.notes],
+        target=record.target or "",
+        reason=record.reason,
+    )
+
+
+def write_summary(run_dir: Path, summary: RunSummary) -> None:
+    """Keep the summary of the run.json that is there now, so that lists need not read that."""
+    stat = (run_dir / RECORD_FILE).stat()
+    cached = _CachedSummary(stat.st_size, stat.st_mtime_ns, summary, FORMAT)
+    write_atomic(run_dir / SUMMARY_FILE, msgspec.json.encode(cached))
+
+
+def is_starting(run_dir: Path) -> bool:
+    """Tell whether a run is so new that its engine may not have said yet who it is."""
+    begun = (run_dir / PID_FILE).exists() or (run_dir / JOURNAL_FILE).exists()
+    age_s = datetime.now(UTC).timestamp() - run_dir.stat().st_mtime
+    return not begun and 0 <= age_s < STARTING_S
+
+
+def _unfinished(run_dir: Path, state: SummaryState) -> RunSummary:
+    from tui.model.plan import parse_plan  # most lists have no such run
+
+    utc = _utc_of_id(run_dir.name)
+    summary = RunSummary(run_dir.name, utc, "", [], state)
+    with suppress(OSError, *NO_JSON):
+        plan = parse_plan(read_file(run_dir / PLAN_FILE))
+        summary.profile, summary.hosts = plan.profile.tag, [host.name for host in plan.hosts]
+        summary.note, summary.tags, summary.target = plan.note or "", dict(plan.tags), plan.target or ""
+        summary.notes = [plan.note] if plan.note else []
+    if state == "running" and utc is not None:
+        summary.duration_s = max(0.0, (datetime.now(UTC) - datetime.fromisoformat(utc)).total_seconds())
+    return summary
+
+
+def _utc_of_id(run_id: str) -> str | None:
+    begun = begun_utc(run_id)
+    return None if begun is None else begun.isoformat().replace("+00:00", "Z")
+
+
+WORST_FIRST = ("invalid", "valid-with-warnings", "valid", None)
+FURTHEST_FIRST = ("running", "interrupted", "unreadable", "failed", "aborted", "partial", "complete")
+LESS_IS_BETTER = ("ns",)  # units of headlines
+
+
+class Order(Struct, frozen=True):
+    """What runs are sorted by; `falling`: the largest comes first."""
+
+    key: Callable[[RunSummary], Any]
+    falling: bool = False
+
+
+def by_name(of: Callable[[RunSummary], str]) -> Order:
+    """Return an order by a text; runs without one come last."""
+    return Order(lambda run: (not of(run), of(run).lower()))
+
+
+def _headline(run: RunSummary) -> tuple[bool, str, float]:
+    value = run.headline_value
+    if value is None:
+        return True, "", 0.0
+    return False, run.headline_unit, value if run.headline_unit in LESS_IS_BETTER else -value
+
+
+ORDERS: dict[str, Order] = {
+    "started": Order(lambda run: (run.utc or "", run.run_id), falling=True),
+    "profile": by_name(lambda run: run.profile),
+    "tags": by_name(lambda run: tags_text(run.tags)),
+    "target": by_name(lambda run: run.target),
+    "title": by_name(lambda run: run.title),
+    "state": Order(lambda run: FURTHEST_FIRST.index(run.state) if run.state in FURTHEST_FIRST else len(FURTHEST_FIRST)),
+    "verdict": Order(lambda run: WORST_FIRST.index(run.verdict)),
+    "hosts": Order(lambda run: len(run.hosts), falling=True),
+    "headline": Order(_headline),  # the best of each unit first
+    "time": Order(lambda run: run.duration_s or 0.0, falling=True),
+    "star": Order(lambda run: not run.starred),
+    "owner": Order(lambda run: run.owner.lower()),  # our own first
+}
+
+
+def ordered(runs: Sequence[RunSummary], name: str, *, reverse: bool = False) -> list[RunSummary]:
+    """Return runs in an order of `ORDERS`; equal ones stay as they are, newest first. Raises KeyError."""
+    order = ORDERS[name]
+    return sorted(runs, key=order.key, reverse=order.falling != reverse)

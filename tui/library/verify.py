@@ -1,0 +1,395 @@
+"""Verify a run, saved or packed: kept files, journal against raw output, record against journal; unpack it."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from tui import workloads
+from tui.journal.progress import plan_as_run
+from tui.journal.raw import readable
+from tui.journal.reader import read_events
+from tui.journal.rundir import load_plan, write_atomic
+from tui.journal.state import RunState
+from tui.library.build import build_record
+from tui.library.load import load_record
+from tui.library.manifest import check, damaged, fingerprint
+from tui.library.pack import PackedRun, read_pack
+from tui.model.bounded import read_file
+from tui.model.event import HostResult, MetadataResult, Sample, StepStarted, TaskEnded
+from tui.model.plain import printable, printable_lines
+from tui.model.plain_data import format_utc
+from tui.model.plan import Plan, Step
+from tui.model.problem import BenchtuiError, Problem, UsageError
+from tui.model.record import RunRecord
+from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, RAW_DIR, RECORD_FILE
+
+SAME = 1e-9  # what another machine's floating point may do to a figure
+SHOWN = 60
+
+
+def differences(kept: Any, derived: Any, path: str = "") -> Iterator[str]:
+    """Yield ``steps[0].iops: 4 in run.json, 5 when derived`` for each value of `kept` that is another one.
+
+    What only the derived one has is of a newer version.
+    """
+    if isinstance(kept, dict) and isinstance(derived, dict):
+        for name, value in kept.items():
+            key = name if name in derived else printable(name)
+            place = f"{path}.{key}" if path else key
+            if key not in derived:
+                yield f"{place}: stands in run.json and is not derived from anything"
+            else:
+                yield from differences(value, derived[key], place)
+    elif isinstance(kept, list) and isinstance(derived, list):
+        if len(kept) != len(derived):
+            yield f"{path}: {len(kept)} in run.json, {len(derived)} when derived"
+        for place, (one, other) in enumerate(zip(kept, derived, strict=False)):
+            yield from differences(one, other, f"{path}[{place}]")
+    elif not _same(kept, derived):
+        yield f"{path}: {_shown(kept)} in run.json, {_shown(derived)} when derived"
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, bool) or isinstance(other, bool) or not isinstance(one, int | float):
+        return type(one) is type(other) and (bool(one == other) or _reads_as(one, other))
+    return isinstance(other, int | float) and math.isclose(one, other, rel_tol=SAME, abs_tol=SAME)
+
+
+def _reads_as(kept: Any, derived: Any) -> bool:
+    """Tell whether a text that was kept by a version that left control characters in it is shown as the derived one."""
+    return isinstance(kept, str) and derived in (printable(kept), printable_lines(kept))
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+
+def leaves(document: Any) -> int:
+    """Return how many values a document holds."""
+    if isinstance(document, dict):
+        return sum(map(leaves, document.values()))
+    return sum(map(leaves, document)) if isinstance(document, list) else 1
+
+
+SHOWN_SAMPLES = 3
+
+
+@dataclass(slots=True)
+class JournaledHost:
+    """What the journal says that one host did in the last attempt of a step."""
+
+    attempt: int = 1
+    samples: list[Sample] = field(default_factory=list)
+    result: HostResult | None = None
+    end: TaskEnded | None = None
+
+
+@dataclass(slots=True)
+class Journalled:
+    """What the journal says of all measurements, by step and host."""
+
+    told: dict[tuple[int, str], JournaledHost] = field(default_factory=dict)
+    operations: dict[int, MetadataResult] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, journal: Path) -> Journalled:
+        """Read a journal; what is damaged in it is left out, and missing then. Raises OSError."""
+        found, attempts = cls(), dict[int, int]()
+        for event in read_events(journal):
+            if isinstance(event, StepStarted):
+                attempts[event.step] = event.attempt
+                found._forget(event.step)
+            elif isinstance(event, MetadataResult):
+                found.operations[event.step] = event
+            elif isinstance(event, Sample | HostResult | TaskEnded):
+                found._take(event, attempts.get(event.step, 1))
+        return found
+
+    def _forget(self, step: int) -> None:
+        self.operations.pop(step, None)
+        self.told = {key: told for key, told in self.told.items() if key[0] != step}
+
+    def _take(self, event: Sample | HostResult | TaskEnded, attempt: int) -> None:
+        told = self.told.setdefault((event.step, event.host), JournaledHost(attempt))
+        if isinstance(event, HostResult):
+            told.result = event
+        elif event.phase == "measure" and isinstance(event, Sample):
+            told.samples.append(event)
+        elif event.phase == "measure" and isinstance(event, TaskEnded) and not event.role:
+            told.end = event
+
+
+def raw_file(run_dir: Path, step: int, host: str, attempt: int, kind: str) -> Path:
+    """Return where the output of a measurement is."""
+    again = f".{attempt}" if attempt > 1 else ""
+    return run_dir / RAW_DIR / f"{step}.measure{again}.{host}.{kind}.gz"
+
+
+def raw_differences(run_dir: Path, plan: Plan) -> tuple[int, list[str]]:
+    """Return how many results and samples of the journal were read again, and which of them differ.
+
+    Raises OSError when the journal cannot be read.
+    """
+    journalled = Journalled.read(run_dir / JOURNAL_FILE)
+    count, found = 0, list[str]()
+    for step in plan.steps:
+        if workloads.reports_operations(step.tool):
+            said = journalled.operations.get(step.index)
+            count += said is not None
+            found += _of_operations(run_dir, step, journalled, said)
+            continue
+        for host in step.hosts:
+            if (told := journalled.told.get((step.index, host))) is not None and "/" not in host:
+                count += len(told.samples) + (told.result is not None)
+                found += _of_host(run_dir, plan, step, host, told)
+    return count, found
+
+
+def _of_host(run_dir: Path, plan: Plan, step: Step, host: str, told: JournaledHost) -> Iterator[str]:
+    path = raw_file(run_dir, step.index, host, told.attempt, "out")
+    if not path.is_file():
+        if told.result is not None or told.samples:
+            yield f"{path.relative_to(run_dir)}: is missing, and the journal has figures of it"
+        return
+    step = replace(step, attempt=told.attempt)
+    reader = workloads.of(step).reader(host, step, "measure", plan.latency_kind_of(step))
+    items = [item for piece in readable(path) for item in reader.feed(piece)]
+    errors = raw_file(run_dir, step.index, host, told.attempt, "err")
+    for piece in readable(errors) if errors.is_file() else ():
+        reader.feed_stderr(piece)
+    items += reader.flush()
+    where = f"step {step.name}, {host}"
+    yield from _of_samples([item for item in items if isinstance(item, Sample)], told.samples, where)
+    if told.result is not None:
+        again = reader.result(told.end.exit_code if told.end is not None else None)
+        yield from _of_result(again, told.result, where)
+
+
+def _of_samples(again: list[Sample], told: list[Sample], where: str) -> Iterator[str]:
+    by_time: dict[int, list[Sample]] = {}
+    for sample in again:
+        by_time.setdefault(sample.host_time_ms, []).append(replace(sample, t=0.0))
+    other = [each for each in told if replace(each, t=0.0) not in by_time.get(each.host_time_ms, ())]
+    for sample in other[:SHOWN_SAMPLES]:
+        yield f"{where}: the journal's sample at {sample.t:.1f} s is not in the raw output"
+    if len(other) > SHOWN_SAMPLES:
+        yield f"{where}: nor are {len(other) - SHOWN_SAMPLES} more"
+    if (missing := len(again) - len(told)) > 0:
+        yield f"{where}: {missing} samples of the raw output are not in the journal"
+
+
+def _of_result(again: HostResult | None, told: HostResult, where: str) -> Iterator[str]:
+    """How a command ended is the engine's word; figures are the tool's."""
+    if again is None:
+        yield f"{where}: the raw output holds no result, the journal has one"
+        return
+    again = replace(again, t=told.t, final=told.final)
+    if told.failed_ios is None:  # it is older than this count
+        again = replace(again, failed_ios=None)
+    for name in again.__struct_fields__:
+        if getattr(again, name) != getattr(told, name):
+            yield f"{where}: {name} of the result is not what the raw output says"
+
+
+def _of_operations(run_dir: Path, step: Step, journalled: Journalled, said: MetadataResult | None) -> Iterator[str]:
+    if said is None:
+        return
+    attempts = [told.attempt for (index, _), told in journalled.told.items() if index == step.index]
+    paths = [raw_file(run_dir, step.index, host, max(attempts, default=1), "out") for host in step.hosts]
+    path = next((each for each in paths if each.is_file()), None)
+    if path is None:
+        yield f"step {step.name}: the raw output is missing, and the journal has figures of it"
+        return
+    reader = workloads.of(step).program(step).reader(len(step.hosts))
+    for piece in readable(path):
+        reader.feed(piece)
+    reader.flush()
+    again = reader.figures(0)
+    if again is None or again.operations != said.operations:
+        yield f"step {step.name}: the operations are not what {path.relative_to(run_dir)} says"
+
+
+RANK = {None: 0, "valid": 1, "valid-with-warnings": 2, "invalid": 3}
+JUDGEMENTS = ("findings", "checks", "checks_not_made", "verdict")
+
+
+@dataclass
+class Verified:
+    """What was looked at and what differs. `underived`: why nothing could be derived again, empty when it was."""
+
+    run_id: str
+    differs: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    underived: str = ""
+    files: int = 0
+    results: int = 0  # results and samples that were read again from the raw output
+    values: int = 0  # values of run.json that were derived again
+
+    @property
+    def exit_code(self) -> int:
+        """0: all is as it says; 1: something differs; 3: there is nothing that it could be derived from."""
+        return 1 if self.differs else 3 if self.underived else 0
+
+
+def verify_run(run_dir: Path) -> Verified:
+    """Hold the record of a run that is over against everything that it was made of. Raises BenchtuiError."""
+    record = load_record(run_dir)
+    found = Verified(printable(run_dir.name), files=len(record.provenance.artefacts))
+    found.differs += damaged(run_dir, record.provenance.artefacts)
+    if not (run_dir / RECORD_FILE).exists():
+        found.underived = f"it has no {RECORD_FILE} that could be held against its journal"
+    elif (run_dir / JOURNAL_FILE).exists():
+        _derive_again(run_dir, found)
+    elif record.state == "imported" and record.provenance.imported is not None:
+        _import_again(run_dir, record, found)
+    elif record.state == "imported":
+        found.underived = "it was imported by a version that did not keep how its files were read; they are as kept"
+    else:
+        found.underived = "it has no journal"
+    return found
+
+
+def _as_run(run_dir: Path, plan: Plan) -> Plan:
+    """Return a plan as it was run: what a search offered stands in the journal."""
+    if plan.search is None:
+        return plan
+    return plan_as_run(plan, RunState().apply_all(read_events(run_dir / JOURNAL_FILE, stamps=True)).search)
+
+
+def _derive_again(run_dir: Path, found: Verified) -> None:
+    try:
+        plan = load_plan(run_dir)
+        found.results, differs = raw_differences(run_dir, _as_run(run_dir, plan))
+        derived = build_record(run_dir)
+        kept = _decoded(read_file(run_dir / RECORD_FILE))
+    except OSError as error:
+        raise BenchtuiError(f"{run_dir.name}: {error.filename}: cannot be read: {error.strerror}") from error
+    found.differs += differs
+    _hold(kept, derived, found)
+
+
+def _import_again(run_dir: Path, record: RunRecord, found: Verified) -> None:
+    """Read the kept files of an imported run as they were read then; of files that were changed nothing is derived."""
+    from tui.library.imported import read_again
+
+    if found.differs:
+        return
+    try:
+        found.results, derived = read_again(run_dir, record)
+        kept = _decoded(read_file(run_dir / RECORD_FILE))
+    except UsageError as error:
+        found.differs += [f"cannot be imported again: {problem}" for problem in error.problems]
+        return
+    except OSError as error:
+        raise BenchtuiError(f"{run_dir.name}: {error.filename}: cannot be read: {error.strerror}") from error
+    derived.run_id = str(kept.get("run_id"))
+    derived.notes = record.notes
+    derived.provenance.benchtui_version = record.provenance.benchtui_version
+    _hold(kept, derived, found)
+
+
+def _decoded(text: bytes | str) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.json.decode(text)
+    return found
+
+
+def _hold(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
+    """Hold every value that was kept against the derived one."""
+    again = _decoded(derived.to_json())
+    if kept.get("checks") != again["checks"]:
+        _other_checks(kept, derived, found)
+        kept = {name: value for name, value in kept.items() if name not in JUDGEMENTS}
+    found.values = leaves(kept)
+    found.differs += differences(kept, again)
+
+
+def _other_checks(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
+    """Another version judged it, or somebody took checks away: what counts is whether the verdict was too good."""
+    said = kept.get("verdict")
+    found.remarks.append(
+        "it was judged by other checks than this version makes: findings are not compared, figures are"
+    )
+    if said is not None and RANK.get(said, 0) < RANK[derived.verdict]:
+        weakened = sorted({each.id for each in derived.findings if each.severity != "info"})
+        found.differs.append(
+            f"verdict: {said} in run.json, {derived.verdict} by the checks of this version ({', '.join(weakened)})"
+        )
+
+
+def signer_of(packed: PackedRun, file: Path, signer: Path | None) -> str:
+    """Return who signed a packed run, in words; empty: nobody. Raises BenchtuiError for anybody else than `signer`."""
+    try:
+        if packed.signature is None:
+            if signer is not None:
+                raise BenchtuiError("is not signed")
+            return ""
+        if signer is None:
+            return f"{fingerprint(packed.text, packed.signature)}, not checked against any --signer"
+        return check(packed.text, packed.signature, signer)
+    except UsageError:
+        raise
+    except BenchtuiError as error:
+        raise BenchtuiError(Problem(str(error), file=str(file))) from error
+
+
+def unpack(file: Path, runs_dir: Path, signer: Path | None = None) -> tuple[Path, str]:
+    """Put a packed run among the saved ones; return its directory and who signed it. Raises BenchtuiError."""
+    try:
+        runs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryDirectory(prefix=".unpacking-", dir=runs_dir) as folder:
+            made = Path(folder, "run")
+            made.mkdir(mode=0o700)
+            packed = read_pack(file, made)
+            signed = signer_of(packed, file, signer)
+            run_dir = runs_dir / packed.manifest.run_id
+            if run_dir.exists() or run_dir.is_symlink():
+                raise UsageError(Problem("there is a run of this name already", file=str(run_dir)))
+            write_atomic(made / ORIGIN_FILE, _origin(file, packed, signed))
+            made.rename(run_dir)
+    except OSError as error:
+        raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(runs_dir))) from error
+    return run_dir, signed
+
+
+def _origin(file: Path, packed: PackedRun, signed: str) -> bytes:
+    told = {
+        "file": file.name,
+        "manifest_sha256": hashlib.sha256(packed.text).hexdigest(),
+        "signed_by": signed,
+        "packed_utc": packed.manifest.packed_utc,
+        "unpacked_utc": format_utc(datetime.now(UTC)),
+    }
+    return msgspec.json.encode(told) + b"\n"
+
+
+def verify_pack(file: Path, signer: Path | None = None) -> tuple[Verified, str]:
+    """Return what is to be said of the run in a file, and who signed it. Raises BenchtuiError."""
+    with _scratch() as folder:
+        made = folder / "run"
+        made.mkdir()
+        packed = read_pack(file, made)
+        signed = signer_of(packed, file, signer)
+        run_dir = made.rename(folder / packed.manifest.run_id)
+        return verify_run(run_dir), signed
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="benchtui-verify-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

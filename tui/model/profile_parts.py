@@ -1,0 +1,246 @@
+"""Parts of a profile: sweep, suite, repetitions, preconditioning, search. Pure."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from tui.model.criteria import DIRECTIONS, UNITS
+from tui.model.problem import did_you_mean
+from tui.model.quantities import parse_duration
+from tui.model.search import HOSTS, RATE, Limit
+
+Scalar = str | bool | int | float
+MAX_STEPS = 10_000
+HOSTS_AXIS = "hosts"
+
+
+def as_share(value: object) -> object:
+    """Return a relative width as a fraction; people write 5%, or 0.05."""
+    if isinstance(value, str) or (isinstance(value, int | float) and value >= 1):
+        if not isinstance(value, str) or not re.fullmatch(r"\d+(\.\d+)?\s*%", value.strip()):
+            raise ValueError("allowed is a percentage such as 5%, or a number below 1")
+        return float(value.strip()[:-1]) / 100
+    return value
+
+
+class MatrixSpec(BaseModel):
+    """Unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+
+class SweepSpec(MatrixSpec):
+    """Which values of parameters are measured one after the other."""
+
+    grid: dict[str, list[Scalar]] = Field(
+        default_factory=dict, description="Values by parameter: every combination is measured, the last name fastest"
+    )
+    points: list[dict[str, Scalar]] = Field(
+        default_factory=list, description="Instead of a grid: the combinations one by one, values by parameter"
+    )
+    hosts: list[Annotated[int, Field(ge=1)] | Literal["all"]] = Field(
+        default_factory=list, description="Numbers of hosts, such as [1, 2, 4, all]: the first so many that were chosen"
+    )
+
+
+class RepeatSpec(MatrixSpec):
+    """Repeat until the headline is known well enough."""
+
+    until: Annotated[float, BeforeValidator(as_share), Field(gt=0, lt=1)] = Field(
+        description="Stop when the 95 % confidence interval of the mean is at most this wide to each side, such as 5%"
+    )
+    min: int = Field(3, ge=3, description="Repetitions that are made in any case")
+    max: int = Field(10, ge=3, le=1000, description="Repetitions after which it ends all the same")
+
+
+class SuiteMember(MatrixSpec):
+    """One profile of a suite."""
+
+    profile: str = Field(description="Tag of the profile: family/name")
+    set: dict[str, Scalar] = Field(
+        default_factory=dict, description="Parameters of it; '{name}' stands for a parameter of the suite"
+    )
+
+
+def grid_points(sweep: SweepSpec) -> list[dict[str, Scalar]]:
+    """Return the combinations of a sweep in order, without the number of hosts; one empty one for no sweep."""
+    if sweep.points:
+        return [dict(point) for point in sweep.points]
+    names = list(sweep.grid)
+    return [dict(zip(names, values, strict=True)) for values in itertools.product(*sweep.grid.values())]
+
+
+def axes(sweep: SweepSpec) -> list[str]:
+    """Return the names that a sweep varies, in the order in which they were written."""
+    named = list(sweep.grid) or list(dict.fromkeys(name for point in sweep.points for name in point))
+    return [*named, *([HOSTS_AXIS] if sweep.hosts else [])]
+
+
+def host_counts(sweep: SweepSpec, chosen: int) -> list[int]:
+    """Return the numbers of hosts to measure with; those beyond what was chosen are left out."""
+    counts = [chosen if count == "all" else count for count in sweep.hosts] or [chosen]
+    return [count for count in dict.fromkeys(counts) if count <= chosen] or [chosen]
+
+
+def with_values(sweep: SweepSpec | None, wanted: Mapping[str, Sequence[str]]) -> SweepSpec | None:
+    """Return a sweep that also goes over these values: they take the place of the profile's own for that name."""
+    if not wanted:
+        return sweep
+    own = sweep or SweepSpec()
+    if own.points:
+        rest = [{name: value for name, value in point.items() if name not in wanted} for point in own.points]
+        pairs = itertools.product(unique(rest), grid_points(SweepSpec(grid={n: list(v) for n, v in wanted.items()})))
+        return SweepSpec(points=[{**point, **more} for point, more in pairs], hosts=own.hosts)
+    return SweepSpec(grid={**own.grid, **{name: list(values) for name, values in wanted.items()}}, hosts=own.hosts)
+
+
+def without(sweep: SweepSpec | None, fixed: Mapping[str, object]) -> SweepSpec | None:
+    """Return a sweep that leaves these parameters alone: they were given one value at launch."""
+    if sweep is None or not any(name in fixed for name in axes(sweep)):
+        return sweep
+    grid = {name: values for name, values in sweep.grid.items() if name not in fixed}
+    points = unique({name: value for name, value in point.items() if name not in fixed} for point in sweep.points)
+    return SweepSpec(grid=grid, points=[point for point in points if point], hosts=list(sweep.hosts))
+
+
+def unique(points: Iterable[dict[str, Scalar]]) -> list[dict[str, Scalar]]:
+    """Return points each once, first come first."""
+    found: list[dict[str, Scalar]] = []
+    for point in points:
+        if point not in found:
+            found.append(point)
+    return found
+
+
+Share = Annotated[float, BeforeValidator(as_share), Field(gt=0, lt=1)]
+
+
+class PreconditionSpec(MatrixSpec):
+    """How the storage is brought into a state that lasts, before each point is measured (SNIA SSS PTS)."""
+
+    fill: int = Field(2, ge=0, le=10, description="How often all files are written whole in sequence; 0: not at all")
+    bs: Scalar = Field("128k", description="Block size of that")
+    rounds: int = Field(25, ge=0, le=1000, description="Rounds of the profile's own load at most; 0: none")
+    round: Scalar = Field("60s", description="Time of one round; may name a parameter: '{round}'")
+    window: int = Field(5, ge=2, le=100, description="So many rounds one after the other have to be steady")
+    range: Share = Field(0.2, description="How far these may be apart, such as 20% of their mean")
+    slope: Share = Field(0.1, description="How far these may drift, such as 10% of their mean")
+
+
+class AttestSpec(MatrixSpec):
+    """A condition that no host can tell: whoever launches the run is asked."""
+
+    id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", description="Its name: run --attest ID=yes")
+    question: str = Field(min_length=1, description="One line that is answered with yes, no or unknown")
+
+
+FORM = re.compile(
+    r"\s*(?:(?P<direction>[a-z]+)\.)?(?P<metric>p\d{1,2}(?:\.\d+)?|mean|errors)\s*(?P<order><=|<|=)\s*"
+    r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>\S*)\s*"
+)
+EXAMPLES = "such as 'p99.9 < 2ms', 'read.p99 < 500us', 'sync.mean < 1ms', 'errors = 0'"
+MOST_POINTS = 500
+
+
+def parse_limit(text: str) -> Limit:
+    """Return a limit. Raises ValueError with what is allowed."""
+    found = FORM.fullmatch(text)
+    if found is None:
+        raise ValueError(f"'{text}' is no limit: [DIRECTION.]pNN, mean or errors, < NUMBER UNIT, {EXAMPLES}")
+    direction, metric, number, unit = found["direction"] or "", found["metric"], float(found["number"]), found["unit"]
+    if direction and direction not in DIRECTIONS:
+        meant = did_you_mean(direction, DIRECTIONS)
+        raise ValueError(f"'{text}': no direction '{direction}'{meant}; allowed are {', '.join(DIRECTIONS)}")
+    if metric == "errors":
+        if unit or direction or not number.is_integer() or (found["order"] == "<" and not number):
+            raise ValueError(f"'{text}': errors are a whole count, of all directions together, such as 'errors = 0'")
+        return Limit(text.strip(), direction, "errors", None, number - 1 if found["order"] == "<" else number)
+    factor = UNITS["latency"].get(unit)
+    if factor is None or found["order"] == "=" or not number:
+        raise ValueError(f"'{text}': a latency is below a time above 0, in {', '.join(UNITS['latency'])}, {EXAMPLES}")
+    percentile = float(metric[1:]) if metric != "mean" else None
+    return Limit(text.strip(), direction, "latency", percentile, number * factor)
+
+
+def known_limit(text: str) -> str:
+    """Return the text of a limit. Raises ValueError when it is none."""
+    parse_limit(text)
+    return text
+
+
+def known_span(value: Scalar) -> Scalar:
+    """Return a duration as it was written. Raises ValueError when it is none, or no time at all."""
+    if parse_duration(value) <= 0:
+        raise ValueError("it must be more than 0")
+    return value
+
+
+Span = Annotated[Scalar, AfterValidator(known_span)]
+Knobs = dict[str, list[Annotated[int, Field(ge=1)]]]
+
+
+class CapacitySpec(MatrixSpec):
+    """How much load is sustained while all limits are kept."""
+
+    objective: Literal["iops", "bandwidth"] = Field("iops", description="What shall be as large as possible")
+    limits: list[Annotated[str, AfterValidator(known_limit)]] = Field(
+        min_length=1, description="What must hold: 'read.p99.9 < 2ms', 'write.p99 < 5ms', 'errors = 0'"
+    )
+    over: list[str | Knobs] = Field(
+        default=[RATE],
+        min_length=1,
+        description="What is searched over: rate, hosts, counts among the parameters, as {iodepth: [1, 8]} with values",
+    )
+    points: int = Field(15, ge=2, le=MOST_POINTS, description="Measurements at most")
+    within: Span | None = Field(None, description="Time of load and pauses at most")
+    point: Span = Field("10s", description="Least time of a measurement; more where a percentile needs more I/Os")
+    most: Span = Field("2m", description="Most time of a measurement")
+    tolerance: Share = Field(0.03, description="A capacity known to so much of itself to each side is known enough")
+
+
+class CurveSpec(MatrixSpec):
+    """Latency over load: the maximum, then shares of it."""
+
+    limits: list[Annotated[str, AfterValidator(known_limit)]] = Field(
+        default_factory=list, description="Limits to hold the points against; they stop nothing"
+    )
+    shares: list[Share | Literal[1]] = Field(
+        default_factory=lambda: [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1],
+        min_length=1,
+        description="Shares of the maximum that are offered",
+    )
+    order: Literal["random", "up-down"] = Field("random", description="In which order")
+    within: Span | None = Field(None, description="Time of load and pauses at most")
+    point: Span = Field("10s", description="Least time of a measurement; more where a percentile needs more I/Os")
+    most: Span = Field("2m", description="Most time of a measurement")
+
+
+def knobs_of(over: list[str | Knobs]) -> dict[str, list[int]]:
+    """Return the names that are searched over, in order, with the values that were given; empty: none were."""
+    found: dict[str, list[int]] = {}
+    for each in over:
+        found |= {each: []} if isinstance(each, str) else {name: sorted(set(values)) for name, values in each.items()}
+    return found
+
+
+def over_of(words: Sequence[str]) -> dict[str, list[int]]:
+    """Return what to search over: ``rate,iodepth``, or ``iodepth=1,8,32`` with values. Raises ValueError."""
+    found: dict[str, list[int]] = {}
+    for word in words:
+        name, given, values = word.partition("=")
+        if not given:
+            found |= {each.strip(): [] for each in word.split(",") if each.strip()}
+            continue
+        parts = [each.strip() for each in values.split(",") if each.strip()]
+        if not parts or not all(each.isdecimal() and int(each) for each in parts):
+            raise ValueError(f"{word}: allowed are NAME, or NAME=N1,N2 with whole numbers from 1")
+        found[name.strip()] = sorted({int(each) for each in parts})
+    return found
+
+
+TAKEN = (RATE, HOSTS)

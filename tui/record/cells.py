@@ -1,0 +1,251 @@
+"""The cells of a matrix: what tables, charts and screens show of each point, of a record or a running run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tui.metrics import figures, units
+from tui.metrics.registry import BY_UNIT, METRICS, direction, meaning
+from tui.metrics.repeat import relative_ci
+from tui.model.plan import Headline
+
+if TYPE_CHECKING:
+    from tui.model.record import CellRecord, Finding, RunRecord
+    from tui.model.step_record import StepRecord
+
+CellState = Literal["done", "failed", "cut", "running", "missing"]
+Scalar = str | int | float | bool | None
+WORST: tuple[CellState, ...] = ("failed", "cut", "running", "missing")  # a cell is as its worst step is
+MADE = ("done", "failed", "cut")
+
+
+class Cell(Struct, frozen=True):
+    """One point of a matrix. `value` is the median of `values`; `made` of `planned` repetitions are over.
+
+    `texts` are the swept values as people write them, `numbers` those of them that are numbers. `skipped` repetitions
+    were not needed. `mean_ns` and `p99_ns` are latencies of `step`, the repetition whose figure is nearest to `value`.
+    """
+
+    key: str
+    profile: str
+    texts: Mapping[str, str]
+    numbers: Mapping[str, float]
+    state: CellState
+    unit: str  # iops, bytes_per_s, ns, ops_per_s
+    what: str  # "read IOPS"
+    value: float | None = None
+    values: tuple[float, ...] = ()
+    ci: float | None = None
+    steps: tuple[int, ...] = ()
+    step: int | None = None
+    made: int = 0
+    planned: int = 0
+    skipped: int = 0
+    mean_ns: float | None = None
+    p99_ns: float | None = None
+    io_bytes: float | None = None  # of one I/O of `step` on average
+    bytes_per_s: float | None = None  # of `step`
+    short: str = ""  # how long it measured, when that was less than was asked for: ``0.2 s``
+    invalid: bool = False  # a finding of severity error is of one of its steps
+
+    @property
+    def fit(self) -> bool:
+        """Whether its figure may be called the best, or a knee."""
+        return not self.invalid and not self.short
+
+    @property
+    def name(self) -> str:
+        """The swept values in one text: ``bs=4k numjobs=2``; of a cell without any, its profile."""
+        return " ".join(f"{name}={text}" for name, text in self.texts.items()) or self.profile or self.key
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Throughput; latencies are better when they are small."""
+        return BY_UNIT[self.unit].better == "higher"
+
+
+class CellRepetition(Struct, frozen=True):
+    """One step of a point: how it stands, and the figure that it is about."""
+
+    index: int
+    state: str
+    value: float | None
+
+
+class _PlannedOrMade(Protocol):
+    warmup: bool
+
+    @property
+    def cell_key(self) -> str: ...
+
+
+AnyStep = TypeVar("AnyStep", bound=_PlannedOrMade)
+
+
+def by_point(steps: Iterable[AnyStep]) -> dict[str, list[AnyStep]]:
+    """Return the steps of each point together, in order, warm-ups left out."""
+    groups: dict[str, list[AnyStep]] = {}
+    for step in steps:
+        if not step.warmup:
+            groups.setdefault(step.cell_key, []).append(step)
+    return groups
+
+
+def worst(states: Iterable[str | None]) -> CellState:
+    """Return the state of a cell: that of its worst step."""
+    found = set(states)
+    return next((state for state in WORST if state in found), "done")
+
+
+def cell_of(
+    key: str,
+    profile: str,
+    point: Mapping[str, Scalar],
+    headline: Headline | None,
+    attempts: Sequence[CellRepetition],
+    state: CellState | None = None,
+) -> Cell:
+    """Return a cell of its steps; of a `state` of its own, or that of its worst step."""
+    made = [attempt for attempt in attempts if attempt.state != "skipped"]
+    known = [(attempt.value, attempt) for attempt in made if attempt.value is not None]
+    values = [value for value, _ in known]
+    value = median(values) if values else None
+    if value is not None and any(isinstance(each, units.Few) for each in values):
+        value = units.Few(value)
+    nearest = min(known, key=lambda each: abs(each[0] - (value or 0.0)))[1] if known else made[0] if made else None
+    return Cell(
+        key=key,
+        profile=profile,
+        texts=value_texts(key, point),
+        numbers=numbers_of(point),
+        state=state or worst(attempt.state for attempt in attempts),
+        unit=METRICS[headline.metric].unit if headline is not None else "iops",
+        what=meaning(headline) if headline is not None else "",
+        value=value,
+        values=tuple(values),
+        ci=relative_ci(values),
+        steps=tuple(attempt.index for attempt in made),
+        step=nearest.index if nearest is not None else None,
+        made=sum(attempt.state in MADE for attempt in attempts),
+        planned=len(attempts),
+        skipped=len(attempts) - len(made),
+    )
+
+
+def cells_of_record(record: RunRecord, shown: Headline | None = None, *, running: bool = False) -> list[Cell]:
+    """Return the cells of a run; with `shown` that figure in each of them in place of the headline.
+
+    What the record calls running was cut off, unless the run is `running`.
+    """
+    if record.matrix is None:
+        return []
+    groups = by_point(record.steps)
+    wrong = invalid_steps(record)
+    cells = [_recorded(record, cell, groups.get(cell.key, []), shown) for cell in record.matrix.cells]
+    cells = [replace(cell, invalid=bool(wrong & set(cell.steps))) for cell in cells]
+    if running or record.state == "running":
+        return cells
+    return [replace(c, state="cut") if c.state == "running" else c for c in cells]
+
+
+def invalid_steps(record: RunRecord) -> set[int]:
+    """Return the steps whose figures are invalid: by a finding of their own, or one of the run whole."""
+    wrong = steps_in_error(record.findings)
+    whole = any(each.severity == "error" and not {"step", "steps"} & each.scope.keys() for each in record.findings)
+    return {step.index for step in record.steps} if whole else wrong
+
+
+def steps_in_error(findings: Iterable[Finding]) -> set[int]:
+    """Return the steps that are invalid by a finding of their own."""
+    wrong: set[int] = set()
+    for finding in findings:
+        if finding.severity == "error":
+            several = str(finding.scope.get("steps") or "").split()
+            one = finding.scope.get("step")
+            wrong |= {int(index) for index in several if index.isdecimal()} | ({one} if isinstance(one, int) else set())
+    return wrong
+
+
+def _recorded(record: RunRecord, found: CellRecord, steps: Sequence[StepRecord], shown: Headline | None) -> Cell:
+    headline = shown or _headline_of(found)
+    attempts = [
+        CellRepetition(step.index, step.state or "done", step_figure(record, step, headline, shown)) for step in steps
+    ]
+    cell = cell_of(found.key, found.profile or record.profile.tag, found.point, headline, attempts, found.state)
+    cell = replace(cell, short=shortest(steps))
+    if cell.value is None or cell.step is None or headline is None:
+        return cell
+    step = record.steps[cell.step]
+    moved = moved_by(cell, step, headline.direction)
+    latency = latency_of(record, step, headline.direction)
+    if latency is None:
+        return moved
+    return replace(moved, mean_ns=latency.mean_ns, p99_ns=figures.shown_percentile(latency, 99.0))
+
+
+def moved_by(cell: Cell, step: StepRecord, name: str) -> Cell:
+    """Return a cell with what its step moved in a direction, or in all where that is not told by itself."""
+    every = step.results.aggregate
+    rows = [every[name]] if name in every else [row for each, row in every.items() if direction(each).in_total]
+    ios, moved = sum(row.ios for row in rows), sum(row.bytes for row in rows)
+    rates = [row.bw_bytes_per_s for row in rows if row.bw_bytes_per_s is not None]
+    return replace(cell, io_bytes=moved / ios if ios and moved else None, bytes_per_s=sum(rates) if rates else None)
+
+
+def _headline_of(cell: CellRecord) -> Headline | None:
+    found = cell.headline
+    return None if found is None else Headline(found.metric, found.direction, found.percentile)
+
+
+def step_figure(
+    record: RunRecord, step: StepRecord, headline: Headline | None, shown: Headline | None = None
+) -> float | None:
+    """Return the figure that a step is about, or `shown`; marked where too few samples are behind a percentile."""
+    from tui.record.headline import step_value
+
+    kind = record.latency_kind_of(step)
+    if shown is not None:
+        return step_value(shown, step.results.aggregate, kind)
+    few = headline is not None and step.headline is not None and is_thin(headline, step, kind)
+    return units.Few(step.headline or 0) if few else step.headline
+
+
+def is_thin(headline: Headline, step: StepRecord, kind: str) -> bool:
+    """Tell whether a step's headline is a percentile that too few samples are behind."""
+    beyond = figures.headline_behind(headline, step.results.aggregate, kind)
+    return beyond is not None and beyond < units.TAIL_SAMPLES
+
+
+def shortest(steps: Sequence[StepRecord]) -> str:
+    """Return how long the shortest of the repetitions measured that ended early; empty when none did."""
+    from tui.record.headline import is_short
+
+    found = [step.measured_s for step in steps if is_short(step) and step.measured_s is not None]
+    return units.seconds(min(found)) if found else ""
+
+
+def latency_of(record: RunRecord, step: StepRecord, direction: str) -> figures.Latency | None:
+    """Return the latency of a step over all hosts in a direction, or in the only one there is."""
+    aggregate = step.results.aggregate
+    result = aggregate.get(direction) or (next(iter(aggregate.values())) if len(aggregate) == 1 else None)
+    if result is None:
+        return None
+    return figures.latency_of(result, direction, record.latency_kind_of(step))
+
+
+def value_texts(key: str, point: Mapping[str, Scalar]) -> dict[str, str]:
+    """Return the values of a point as its cell's key writes them: 4k, not 4096; the profile's kinds made them."""
+    pattern = "".join(rf" {re.escape(name)}=(.*)" for name in point) + "$"
+    found = re.search(pattern, key)
+    return dict(zip(point, found.groups() if found else map(str, point.values()), strict=True))
+
+
+def numbers_of(point: Mapping[str, Scalar]) -> dict[str, float]:
+    """Return the values of a point that are numbers."""
+    return {n: float(v) for n, v in point.items() if isinstance(v, int | float) and not isinstance(v, bool)}

@@ -1,0 +1,231 @@
+"""The headline of a step and of a run, how long a step measured, the operations of metadata benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from statistics import fmean, median, stdev
+
+from tui import workloads
+from tui.journal.progress import MetadataView, rank
+from tui.metrics import figures, units
+from tui.metrics.registry import METRICS, headline_text
+from tui.model.event import ONE_RANK, OperationResult
+from tui.model.plan import Headline, Step
+from tui.model.record import HeadlineRecord
+from tui.model.step_record import AggregateRecord, MetadataRecord, OperationRecord, StepRecord
+
+SHORT_SHARE = 0.95  # of the runtime that was asked for
+SHORT_S = 1.0  # what lasts less is no measurement, whatever was asked for
+
+
+def ended_early(measured_s: float | None, runtime_s: float | None) -> bool:
+    """Tell whether a measurement lasted less than was asked for; False when either is not known."""
+    return measured_s is not None and runtime_s is not None and measured_s < SHORT_SHARE * runtime_s
+
+
+def is_short(step: StepRecord) -> bool:
+    """Tell whether a step measured less than was asked for, or too little to say anything."""
+    seconds = step.measured_s
+    return seconds is not None and (seconds < SHORT_S or ended_early(seconds, step.runtime_s))
+
+
+def length_text(measured_s: float | None, runtime_s: float | None) -> str:
+    """Return how long was measured: ``measured 30.0 s``, ``ended after 0.2 s of 30 s``; empty when it is not known."""
+    if measured_s is None:
+        return ""
+    if ended_early(measured_s, runtime_s):
+        return f"ended after {units.seconds(measured_s)} of {units.seconds(runtime_s)}"
+    return f"measured {units.seconds(measured_s)}"
+
+
+NAME_WIDTH = 14
+FIGURE_WIDTH = 11
+RANK_0 = "iterations are the rate of rank 0 times the ranks, not of the slowest, and may lie outside of min and max"
+
+
+def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | None:
+    """Return what was measured, as far as it came; None when nothing was."""
+    if view is None or step.mpi is None:
+        return None
+    result = view.result
+    operations = result.operations if result is not None else view.operations
+    parts = {name: _operation(operations[name]) for name in sorted(operations, key=rank)}
+    if not any(part.mean is not None for name, part in parts.items() if name not in ONE_RANK):
+        return None
+    launch, hosts, tool = step.mpi, len(step.tasks), workloads.find(step.tool)
+    made = any(part.from_iterations for part in parts.values())
+    tasks = result.tasks if result is not None else launch.ranks(hosts)
+    version = result.version if result is not None else None
+    return MetadataRecord(
+        tool=step.tool,
+        version=version,
+        meaning=tool.meaning(version, from_iterations=made) if tool and version else "",
+        tasks=tasks or None,  # an import may not tell it
+        nodes=(result.nodes or None) if result is not None else None,
+        ranks_per_host=launch.ranks_per_host or None,
+        items_per_rank=launch.items or None,
+        files=tasks * launch.items or None,
+        iterations=launch.iterations,
+        shift_ranks=result.shift if result is not None and result.shift >= 0 else None,
+        shift_text=tool.spread_text(result) if tool and result is not None else "",
+        nodemap=result.nodemap if result is not None else "",
+        final=result is not None and result.final,
+        operations=parts,
+    )
+
+
+def _operation(result: OperationResult) -> OperationRecord:
+    """Return one operation; without the tool's own summary, it is made of the iterations that ended."""
+    rates = result.iterations
+    record = OperationRecord(iterations=list(rates), seconds=list(result.seconds))
+    if result.mean is not None or not rates:
+        record.max, record.min, record.mean, record.stddev = result.max, result.min, result.mean, result.stddev
+        return record
+    record.max, record.min, record.mean = max(rates), min(rates), round(fmean(rates), 3)
+    record.stddev = round(stdev(rates), 3) if len(rates) > 1 else None
+    record.from_iterations = True
+    return record
+
+
+def operation_value(metadata: MetadataRecord, direction: str) -> float | None:
+    """Return the headline figure: the mean of an operation."""
+    operation = metadata.operations.get(direction)
+    return operation.mean if operation is not None else None
+
+
+def metadata_lines(metadata: MetadataRecord, width: int = 80) -> list[str]:
+    """Return the tables of operations as lines."""
+    return [line for table in metadata_tables(metadata, width) for line in table]
+
+
+def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]]:
+    """Return the tables of operations, each with its titles first: the figures, then the iterations.
+
+    A table of its own, because the tool's figures are of the slowest rank and its lines of iterations of rank 0: one of
+    these, times the ranks, may lie above the maximum. There are as many iterations as there is room for; where there
+    are more, the last title tells how many. A single one is not repeated.
+    """
+    titles = "".join(f"{title:>{FIGURE_WIDTH}}" for title in ("max", "min", "mean", "std dev"))
+    tables = [[f"{'operations/s':<{NAME_WIDTH}}{titles}"]]
+    for name, each in metadata.operations.items():
+        tables[0].append(_row(name, each, [each.max, each.min, each.mean, each.stddev]))
+    most = max((len(each.iterations) for each in metadata.operations.values()), default=0)
+    shown = min(most, max(1, (width - NAME_WIDTH) // FIGURE_WIDTH))
+    if most < 2:
+        return tables
+    numbers = [f"it. {number}" for number in range(1, shown + 1)]
+    numbers[-1] += f"/{most}" if shown < most else ""
+    head = "".join(f"{title:>{FIGURE_WIDTH}}" for title in numbers)
+    rows = [_row(name, each, each.iterations[:shown]) for name, each in metadata.operations.items()]
+    return [*tables, [f"{iterations_title(metadata):<{NAME_WIDTH}}{head}", *rows]]
+
+
+def iterations_title(metadata: MetadataRecord) -> str:
+    """Return whose rates those of the iterations are."""
+    made = any(each.from_iterations for each in metadata.operations.values())
+    return "iterations" if made else rank_0_text(metadata)
+
+
+def rank_0_text(metadata: MetadataRecord) -> str:
+    """Return what the rate of an iteration is made of: one rank's, times their number."""
+    return f"rank 0 x {metadata.tasks}" if metadata.tasks else "rank 0 x all"
+
+
+def _row(name: str, each: OperationRecord, values: Sequence[float | None]) -> str:
+    mark = "~" if each.from_iterations else ""
+    return f"{name + mark:<{NAME_WIDTH}}" + "".join(f"{_rate(value):>{FIGURE_WIDTH}}" for value in values)
+
+
+def metadata_remarks(metadata: MetadataRecord) -> list[str]:
+    """Return what must be known to read the table right."""
+    version = f"{metadata.tool} {metadata.version}" if metadata.version else f"{metadata.tool} of unknown version"
+    nodes = f" on {metadata.nodes} nodes" if metadata.nodes else ""
+    files = f"{metadata.items_per_rank} files each, {metadata.files} in all" if metadata.files else "files unknown"
+    remarks = [f"{version}: {metadata.tasks or 'an unknown number of'} ranks{nodes}, {files}"]
+    made = any(each.from_iterations for each in metadata.operations.values())
+    if metadata.meaning:
+        remarks.append(metadata.meaning if made else f"{metadata.meaning}; {RANK_0}")
+    if metadata.shift_text:
+        remarks.append(f"rank shift: {metadata.shift_text}")
+    if made:
+        remarks.append("~ made of the iterations that ended: the tool gave no summary")
+    return remarks
+
+
+def _rate(value: float | None) -> str:
+    return units.UNKNOWN if value is None else units.exact(round(value)) if value >= 100 else f"{value:.3g}"
+
+
+def step_value(
+    headline: Headline | None,
+    aggregate: Mapping[str, AggregateRecord],
+    latency_kind: str,
+    metadata: MetadataRecord | None = None,
+) -> float | None:
+    """Return the headline figure of a step; None when it was not measured."""
+    if headline is None:
+        return None
+    if metadata is not None:
+        return operation_value(metadata, headline.direction)
+    return figures.value_of(headline, aggregate, latency_kind)
+
+
+def run_headline(
+    headline: Headline | None, steps: Sequence[StepRecord], kind: str = "clat", wrong: Collection[int] = ()
+) -> HeadlineRecord | None:
+    """Return the headline of a run: the median of repetitions, the best of the points of a sweep. None for a suite.
+
+    `kind` is the run's latency kind. Points with a step in `wrong`, and those that are too short, are the best only
+    when there is no other.
+    """
+    if headline is None:
+        return None
+    record = blank(headline)
+    groups = [group for group in repetitions(steps) if group]
+    unfit = {*wrong, *(step.index for step in steps if is_short(step))}
+    fit = [group for group in groups if not unfit & {index for _, index in group}]
+    points = [middle(group) for group in fit or groups]
+    if points:
+        value, index = METRICS[headline.metric].best(points)
+        put_figure(record, headline, value, steps[index], kind)
+    return record
+
+
+def put_figure(record: HeadlineRecord, headline: Headline, value: float, step: StepRecord, kind: str) -> None:
+    """Put a figure into a headline, with how many samples a percentile has behind it."""
+    record.value, record.step = float(value), step.index
+    record.behind = figures.headline_behind(headline, step.results.aggregate, step.latency_kind or kind)
+    few = record.behind is not None and record.behind < units.TAIL_SAMPLES
+    record.text = headline_text(headline, units.Few(value) if few else value)
+
+
+def blank(headline: Headline) -> HeadlineRecord:
+    """Return a headline without a figure yet."""
+    return HeadlineRecord.model_validate(
+        {
+            "metric": headline.metric,
+            "direction": headline.direction,
+            "percentile": headline.percentile,
+            "unit": METRICS[headline.metric].unit,
+        }
+    )
+
+
+def repetitions(steps: Sequence[StepRecord]) -> list[list[tuple[float, int]]]:
+    """Return (figure, step index) of the steps that have one, together when they repeat the same measurement."""
+    repeated = any(step.repetition > 1 for step in steps)
+    groups: dict[object, list[tuple[float, int]]] = {}
+    for step in steps:
+        if step.warmup:
+            continue
+        key = step.cell or (tuple(sorted((k, str(v)) for k, v in step.params.items())) if repeated else step.index)
+        group = groups.setdefault(key, [])
+        if step.headline is not None:
+            group.append((step.headline, step.index))
+    return list(groups.values())
+
+
+def middle(group: list[tuple[float, int]]) -> tuple[float, int]:
+    """Return the median figure and the step that is nearest to it."""
+    value = median(figure for figure, _ in group)
+    return value, min(group, key=lambda each: abs(each[0] - value))[1]

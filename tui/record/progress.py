@@ -1,0 +1,337 @@
+"""Progress of a running run: preconditioning rounds, matrix cells, time left, whether it can be judged yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import fmean
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tui.journal.state import RunState
+from tui.metrics import units
+from tui.metrics.buckets import label
+from tui.metrics.figures import found_in, over_hosts, value_of
+from tui.metrics.steady import Round, SteadyWindow, is_steady, round_of, rounds_before, window_over, window_text
+from tui.model.plan import Plan, Precondition, Step
+from tui.record.cells import Cell, CellRepetition, by_point, cell_of
+
+MADE = ("done", "failed", "cut", "running")
+
+
+class Rounds(Struct, frozen=True):
+    """The rounds before one point. `planned` are all that could be made, `steps` those that were, `rounds` theirs."""
+
+    rule: Precondition
+    planned: tuple[Step, ...]
+    steps: tuple[Step, ...]
+    rounds: tuple[Round, ...]
+    stopped: bool  # another one was to be made, and was not
+
+    @property
+    def cell(self) -> str:
+        """The point that they are of."""
+        return self.planned[0].cell_key
+
+    @property
+    def window(self) -> SteadyWindow | None:
+        """The last rounds; None while they are too few."""
+        return window_over(self.rule, self.rounds)
+
+    @property
+    def attained(self) -> bool | None:
+        """Whether it was steady at the end; None when that was not reached."""
+        if is_steady(self.rule, self.rounds):
+            return True
+        return False if len(self.steps) == len(self.planned) and not self.stopped else None
+
+    @property
+    def text(self) -> str:
+        """How it ended, with the figures: ``steady after 6 rounds: range 12.0 % (max 20 %), ...``."""
+        made = f"{len(self.steps)} round{'' if len(self.steps) == 1 else 's'}"
+        words = {True: f"steady after {made}", False: f"not steady after {made}", None: f"after {made}"}
+        window = self.window
+        few = f"too few for a window of {self.rule.window}"
+        return f"{words[self.attained]}: {window_text(self.rule, window) if window is not None else few}"
+
+
+def fills_of(plan: Plan, state: RunState) -> list[tuple[Step, bool]]:
+    """Return the steps that fill, and whether every host filled all of its files."""
+    fills = [step for step in plan.steps if step.is_fill]
+    hosts = [_round(plan, state, step).hosts for step in fills]
+    return [(step, set(whole) == set(step.hosts)) for step, whole in zip(fills, hosts, strict=True)]
+
+
+def rounds_of(plan: Plan, state: RunState) -> list[Rounds]:
+    """Return the rounds of each point that has any, in order."""
+    return [_rounds(plan, state, block) for block in _blocks(plan)]
+
+
+def rounds_of_step(plan: Plan, state: RunState, step: Step) -> Rounds | None:
+    """Return the rounds before a measurement; None when none were planned."""
+    planned = rounds_before(plan.steps, step)
+    return _rounds(plan, state, planned) if planned else None
+
+
+def _blocks(plan: Plan) -> Iterator[list[Step]]:
+    """Yield the rounds that belong together: each begins with number 1."""
+    block: list[Step] = []
+    for step in plan.steps:
+        if step.precondition is None or not step.is_round:
+            continue
+        if step.precondition.number == 1 and block:
+            yield block
+            block = []
+        block.append(step)
+    if block:
+        yield block
+
+
+def _rounds(plan: Plan, state: RunState, block: list[Step]) -> Rounds:
+    states = {step.index: _state_of(state, step) for step in block}
+    made = [step for step in block if states[step.index] in MADE]
+    rule = block[0].precondition or Precondition("round")
+    return Rounds(
+        rule,
+        tuple(block),
+        tuple(made),
+        tuple(_round(plan, state, step) for step in made),
+        any(states[step.index] in ("missing", "cut", "running") for step in block),
+    )
+
+
+def _round(plan: Plan, state: RunState, step: Step) -> Round:
+    return round_of(plan, step, state.at_step(step.index).results)
+
+
+def _state_of(state: RunState, step: Step) -> str:
+    view = state.steps.get(step.index)
+    return view.state if view is not None else "missing"
+
+
+def live_text(plan: Plan | None, state: RunState) -> str:
+    """Return how far preconditioning is; empty when the step of now is none of it.
+
+    ``fill 37 % of 2 x 64 GiB``, ``round 4/25: range 31.0 % (max 20 %), slope 12.0 % (max 10 %)``.
+    """
+    if plan is None or state.step is None or state.step >= len(plan.steps):
+        return ""
+    step = plan.steps[state.step]
+    if step.precondition is None or state.ended:
+        return ""
+    if step.is_fill:
+        return _fill_text(step, state)
+    made = [each for each in rounds_before(plan.steps, step) if _state_of(state, each) in MADE]
+    rule = step.precondition
+    window = window_over(rule, [_round(plan, state, each) for each in made[-rule.window :]])
+    so_far = window_text(rule, window) if window is not None else f"{len(made)} of {rule.window} for a window"
+    return f"round {rule.number}/{rule.rounds}: {so_far}"
+
+
+def _fill_text(step: Step, state: RunState) -> str:
+    times = step.precondition.times if step.precondition is not None else 1
+    sizes = [task.writes_bytes for task in step.tasks]
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes) or not sum(known):
+        return "fill"
+    view = state.cluster.get("write") if state.current.is_of("measure", step.index) else None
+    share = f"{units.share(min(1.0, view.bytes / sum(known)))} of " if view is not None else ""
+    return f"fill {share}{times} x {units.size(sum(known) // times)}"
+
+
+FIRST_S = 10.0  # of a load or a layout: before that there is nothing to judge
+LOADED = ("layout", "measure")
+
+
+def can_be_judged(state: RunState, now_t: float) -> bool:
+    """Tell whether there is a load that has gone on for long enough."""
+    return state.phase in LOADED and not state.ended and now_t - state.phase_started_t >= FIRST_S
+
+
+OVERHEAD_S = 3.0  # around the load of a step, until one is over: connecting, barrier, collecting
+OVER = ("done", "failed", "cut", "skipped")
+
+
+class MatrixProgress(Struct, frozen=True):
+    """`number` is the step at work, from 1 (0: none yet); `over` steps and `cells_over` points are behind us.
+
+    `remaining_s` is None when nothing bounds a step to come; `at_most` says that optional repetitions are among them.
+    """
+
+    number: int
+    steps: int
+    name: str
+    over: int
+    cells_over: int
+    cells: int
+    fraction: float
+    remaining_s: float | None
+    at_most: bool = False
+
+    @property
+    def place(self) -> str:
+        """``step 7/36``."""
+        return f"step {self.number}/{self.steps}"
+
+
+def live_state(state: RunState, step: Step) -> str:
+    """Return how a step stands now; one that is not begun is missing, and nothing runs once the run is over."""
+    view = state.steps.get(step.index)
+    if view is None:
+        return "missing"
+    return "cut" if view.state == "running" and state.ended else view.state
+
+
+def matrix_progress(plan: Plan | None, state: RunState, now_t: float) -> MatrixProgress | None:
+    """Return how far a run is; None for a run of one step."""
+    if plan is None or len(plan.steps) < 2:
+        return None
+    is_over = [live_state(state, step) in OVER for step in plan.steps]
+    over = [step for step, done in zip(plan.steps, is_over, strict=True) if done]
+    still = [step for step, done in zip(plan.steps, is_over, strict=True) if not done]
+    current = next((step for step in still if step.index == state.step), None)
+    left = [step for step in still if step is not current]
+    inside = max(0.0, now_t - _began(state, current)) if current is not None else 0.0
+    rest = _rest(state, over, left, current, inside)
+    at = current or (over[-1] if over else None)
+    cells = {step.cell_key for step in plan.steps if not step.warmup}
+    return MatrixProgress(
+        number=at.index + 1 if at is not None else 0,
+        steps=len(plan.steps),
+        name=step_name(at) if at is not None else "",
+        over=len(over),
+        cells_over=len(cells - {step.cell_key for step in still}),
+        cells=len(cells),
+        fraction=_fraction(len(over) / len(plan.steps), inside + sum(_spent(state, step) for step in over), rest),
+        remaining_s=rest,
+        at_most=any(step.optional for step in left),
+    )
+
+
+def _fraction(of_steps: float, spent_s: float, rest_s: float | None) -> float:
+    """Return how much is done: of the time where that is bounded, else of the steps."""
+    if rest_s is None or spent_s + rest_s <= 0:
+        return of_steps
+    return min(1.0, spent_s / (spent_s + rest_s))
+
+
+def step_name(step: Step) -> str:
+    """Return a step's name with what is special about it: ``ceph/randread bs=4k #2``, ``... warm-up``."""
+    again = f" #{step.repetition}" if step.repetition > 1 else ""
+    return f"{step.name}{' ' + kind_text(step) if step.warmup else again}"
+
+
+def kind_text(step: Step) -> str:
+    """Return what a step is that does not count: ``warm-up``, ``fill``, ``round 4``."""
+    if step.precondition is None:
+        return "warm-up"
+    return "fill" if step.is_fill else f"round {step.precondition.number}"
+
+
+def _began(state: RunState, step: Step) -> float:
+    """Return when a step, or the pause before it, began."""
+    view = state.steps.get(step.index)
+    return view.started_t if view is not None else state.phase_started_t
+
+
+def _spent(state: RunState, step: Step) -> float:
+    view = state.steps.get(step.index)
+    return max(0.0, view.ended_t - view.started_t) if view is not None and view.ended_t is not None else 0.0
+
+
+def _rest(state: RunState, over: list[Step], left: list[Step], current: Step | None, inside: float) -> float | None:
+    """Return the seconds that are left: as planned, with the time around the load as it was so far."""
+    measured = [step for step in over if state.steps[step.index].state == "done"]
+    around = [_spent(state, step) - step.expected_s for step in measured if step.expected_s is not None]
+    overhead = max(0.0, fmean(around)) if around else OVERHEAD_S
+    typical = fmean([_spent(state, step) for step in measured]) if measured else None
+
+    def span(step: Step) -> float | None:
+        return typical if step.expected_s is None else step.expected_s + overhead
+
+    spans = [span(step) for step in left]
+    now = span(current) if current is not None else 0.0
+    if now is None or any(each is None for each in spans):
+        return None
+    return sum(each or 0.0 for each in spans) + sum(step.pause_s for step in left) + max(0.0, now - inside)
+
+
+def is_matrix(plan: Plan) -> bool:
+    """Return whether a plan is a sweep, a suite or repetitions, and not a profile with its warm-up alone."""
+    return sum(not step.warmup for step in plan.steps) > 1
+
+
+class LiveMatrix:
+    """Follows one run. `plan` None, or of one measurement: there is no matrix."""
+
+    def __init__(self, plan: Plan | None) -> None:
+        self.plan = plan if plan is not None and is_matrix(plan) else None
+        self._known: dict[tuple[int, int], float | None] = {}  # by step and attempt
+
+    def cells(self, state: RunState) -> list[Cell]:
+        """Return the cells as they stand; the one at work shows the rate of now until it has a figure of its own."""
+        plan = self.plan
+        if plan is None:
+            return []
+        at = plan.steps[state.step] if state.step is not None and state.step < len(plan.steps) else None
+        cells = []
+        for key, steps in by_point(plan.steps).items():
+            attempts = [
+                CellRepetition(step.index, live_state(state, step), self._headline_value(plan, state, step))
+                for step in steps
+            ]
+            working = at is not None and at.cell_key == key and not state.ended
+            running = working and at is not None and live_state(state, at) in ("running", "missing")
+            cell = cell_of(key, steps[0].profile or plan.profile.tag, steps[0].point, plan.headline_of(steps[0]),
+                           attempts, "running" if running else None)  # fmt: skip
+            if running and at is not None and cell.value is None and state.phase == "measure":
+                cell = replace(cell, value=rate_now(plan, state, at))
+            cells.append(cell)
+        return cells
+
+    def progress(self, state: RunState) -> MatrixProgress | None:
+        """Return how far all steps are."""
+        return matrix_progress(self.plan, state, state.clock.now)
+
+    def _headline_value(self, plan: Plan, state: RunState, step: Step) -> float | None:
+        """Return the figure of a step that is over."""
+        view = state.steps.get(step.index)
+        if view is None or view.ended_t is None:
+            return None
+        key = (step.index, view.attempt)
+        if key not in self._known:
+            self._known[key] = headline_value(plan, state, step)
+        return self._known[key]
+
+
+def headline_value(plan: Plan, state: RunState, step: Step) -> float | None:
+    """Return the figure that a finished step is about."""
+    headline = plan.headline_of(step)
+    if headline is None:
+        return None
+    if state.at_step(step.index).metadata is not None:
+        return operation_rate(state, step.index, headline.direction)
+    results = [result for host in step.hosts if (result := state.at_step(step.index).results.get(host)) is not None]
+    return value_of(headline, over_hosts([result.dirs for result in results]), plan.latency_kind_of(step))
+
+
+def operation_rate(state: RunState, index: int, operation: str) -> float | None:
+    """Return the mean rate of an operation of a metadata benchmark: as the tool printed it, else of its iterations."""
+    view = state.at_step(index).metadata
+    operations = (view.result.operations if view.result is not None else view.operations) if view is not None else {}
+    found = operations.get(operation)
+    if found is None:
+        return None
+    return found.mean if found.mean is not None else (fmean(found.iterations) if found.iterations else None)
+
+
+def rate_now(plan: Plan, state: RunState, step: Step) -> float | None:
+    """Return the figure that a step is about, over its last interval."""
+    headline = plan.headline_of(step)
+    if headline is None or not state.current.is_of("measure", step.index):
+        return None
+    views = state.cluster
+    view = views.get(found_in(headline, views)) or state.total
+    if headline.metric == "latency" and headline.percentile is not None:
+        return view.interval_percentiles.get(label(headline.percentile))
+    return view.now(headline.metric)

@@ -1,0 +1,428 @@
+"""The record of a running step, as far as live checks need it: built in slices, nothing is read twice."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil, floor
+from operator import mul
+from typing import TypeVar
+
+from pydantic import PrivateAttr
+
+from tui.journal.measurement import Measurement
+from tui.journal.state import RunState
+from tui.journal.step import StepState
+from tui.journal.telemetry import HostTelemetry
+from tui.journal.views import Leaf
+from tui.metrics.figures import kind_of
+from tui.metrics.registry import BOTH, MIXED, in_order
+from tui.metrics.telemetry import TelemetryUnit, metric_of
+from tui.model.plan import Plan, Step
+from tui.model.step_record import (
+    AggregateRecord,
+    CacheDropRecord,
+    DirectionRecord,
+    HostTelemetryRecord,
+    LatencyRecord,
+    ResultsRecord,
+    SeriesColumns,
+    SeriesRecord,
+    StepRecord,
+    TelemetryColumn,
+)
+from tui.record.figures import series_column
+from tui.record.step import step_state, task_record, windows_of
+from tui.record.timeline import HostSpan, coverage, coverage_text, host_spans, timing_record
+
+T = TypeVar("T")
+Sliced = Generator[None, None, T]
+"""Work that goes on with each `next`, and returns what it came to."""
+
+
+def at_once(work: Sliced[T]) -> T:
+    """Do the work at once."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]  # what the generator returned
+
+
+LOOK_BACK_S = 300
+Key = tuple[str | None, str]
+
+
+class RunningSeries:
+    """The newest five minutes of one measurement. Samples that come late are put in their place."""
+
+    def __init__(self) -> None:
+        self._restart(None)
+
+    def _restart(self, begin: int | None) -> None:
+        self._begin = begin  # of the measurement
+        self._start = self._end = begin or 0  # of what is kept
+        self._columns: dict[Key, SeriesColumns] = {}
+        self._read: dict[Key, float] = {}  # until when the samples of a host are in
+
+    @property
+    def from_begin(self) -> bool:
+        """Whether the first second of the measurement is still there."""
+        return self._start == self._begin
+
+    def record(self, measurement: Measurement) -> Sliced[SeriesRecord | None]:
+        """Work out what is known up to the last second that every host which reports has told; None: nothing yet.
+
+        The lists grow with the next call.
+        """
+        span, windows = measurement.total.span, measurement.windows.values()
+        if span is None or not windows:
+            return None
+        begin = ceil(min(window.start_t for window in windows))
+        if begin != self._begin:  # the ramp was longer than it seemed, or a load began again
+            self._restart(begin)
+        yield from self._extend(measurement, max(span[1], self._end))
+        if self._end == self._start:
+            return None
+        columns = list(self._columns.values())
+        return SeriesRecord.model_construct(step_s=1.0, start_s=float(self._start), columns=columns)
+
+    def _extend(self, measurement: Measurement, end: int) -> Sliced[None]:
+        start = max(self._start, min(self._changed_from(measurement), self._end))
+        for key in [*((None, name) for name in measurement.cluster), *self._leaves(measurement)]:
+            new = series_column(measurement, *key, start, end)
+            column = self._columns.setdefault(key, SeriesColumns(host=key[0], direction=key[1]))
+            for values, more in (
+                (column.iops, new.iops),
+                (column.bw_bytes_per_s, new.bw_bytes_per_s),
+                (column.lat_mean_ns, new.lat_mean_ns),
+            ):
+                del values[start - self._start :]
+                values += more
+            yield
+        self._end = end
+        self._forget_old()
+
+    def _leaves(self, measurement: Measurement) -> list[Key]:
+        return [(host, name) for host, leaves in measurement.hosts.items() for name in leaves]
+
+    def _changed_from(self, measurement: Measurement) -> int:
+        """Return the first second of which there is something new; what is new is taken as read."""
+        first = self._end
+        for host, name in self._leaves(measurement):
+            last_t = measurement.hosts[host or ""][name].over_time.last_t
+            before = self._read.get((host, name), float(self._start))
+            if last_t is not None and last_t != before:
+                first = min(first, floor(before) - 1)
+                self._read[host, name] = last_t
+            if (host, name) not in self._columns:
+                first = self._start
+        return first
+
+    def _forget_old(self) -> None:
+        over = self._end - self._start - LOOK_BACK_S
+        if over <= 0:
+            return
+        for column in self._columns.values():
+            for values in (column.iops, column.bw_bytes_per_s, column.lat_mean_ns):
+                del values[:over]
+        self._start += over
+
+
+def results_of(series: SeriesRecord, seconds: int, kind: str) -> ResultsRecord:
+    """Return rates and mean latencies of the last `seconds` of a series, by direction and host."""
+    results = ResultsRecord()
+    for column in series.columns:
+        found = _mean(column, seconds, kind)
+        if found is None:
+            continue
+        if column.host is None:
+            results.aggregate[column.direction] = AggregateRecord(**dict(found), hosts=[])
+        else:
+            results.per_host.setdefault(column.host, {})[column.direction] = found
+    return results
+
+
+def _mean(column: SeriesColumns, seconds: int, kind: str) -> DirectionRecord | None:
+    rows = zip(column.iops[-seconds:], column.bw_bytes_per_s[-seconds:], column.lat_mean_ns[-seconds:], strict=True)
+    known = [(iops, bw or 0.0, lat) for iops, bw, lat in rows if iops is not None]
+    if not known:
+        return None
+    ios, amount = sum(iops for iops, _, _ in known), sum(bw for _, bw, _ in known)
+    timed = [(iops, lat) for iops, _, lat in known if lat is not None]
+    count = sum(iops for iops, _ in timed)
+    latency = None
+    if count:
+        mean_ns = sum(iops * lat for iops, lat in timed) / count
+        latency = LatencyRecord(n=round(count), mean_ns=mean_ns)
+    record = DirectionRecord(ios=round(ios), bytes=round(amount), runtime_s=float(len(known)))
+    record.iops, record.bw_bytes_per_s = ios / len(known), amount / len(known)
+    record.lat, record.clat = (latency, None) if kind_of(column.direction, kind) == "lat" else (None, latency)
+    return record
+
+
+@dataclass(slots=True)
+class ColumnSum:
+    """The values of one column up to the newest one taken; each is taken once."""
+
+    unit: TelemetryUnit
+    until_t: float
+    weight: float = 0.0
+    weighted: float = 0.0
+    total: float = 0.0
+    highest: float | None = None
+    same: float | None = None  # the value of all, as long as there is one
+
+    def take(self, values: Sequence[float], seconds: Sequence[float]) -> None:
+        """Take values with the seconds that each counts for."""
+        weighted = sum(map(mul, values, seconds))
+        if weighted != weighted:  # some are unknown
+            known = [(value, weight) for value, weight in zip(values, seconds, strict=True) if value == value]
+            values, seconds = [value for value, _ in known], [weight for _, weight in known]
+            weighted = sum(map(mul, values, seconds))
+        if values:
+            low, high = min(values), max(values)
+            self.same = high if low == high and (not self.weight or self.same == high) else None
+            self.weight, self.weighted = self.weight + sum(seconds), self.weighted + weighted
+            self.total += sum(values)
+            self.highest = high if self.highest is None else max(self.highest, high)
+
+    def column(self, name: str) -> TelemetryColumn:
+        """Return mean and maximum so far, of a count its sum; an id has neither, but the one value there was."""
+        if self.unit == "id" or not self.weight:
+            return TelemetryColumn(name=name, unit=self.unit, constant=self.same if self.unit == "id" else None)
+        mean = self.total if self.unit == "count" else self.weighted / self.weight
+        return TelemetryColumn(name=name, unit=self.unit, mean=mean, max=self.highest)
+
+
+Sums = dict[str, ColumnSum]
+
+
+@dataclass(slots=True)
+class TelemetryLook:
+    """One look at one host: its columns from `start_t` on, and the sums that go on from look to look."""
+
+    seen: HostTelemetry
+    start_t: float
+    sums: Sums
+    made: dict[str, TelemetryColumn] = field(default_factory=dict)
+    _new: dict[float, tuple[int, int, list[float]]] = field(default_factory=dict)  # rows by what was taken before
+
+    def column(self, name: str) -> TelemetryColumn:
+        """Return a column of this look."""
+        made = self.made.get(name)
+        if made is None:
+            sums = self.sums.get(name)
+            if sums is None:
+                sums = self.sums[name] = ColumnSum(metric_of(name).unit, self.start_t)
+            first, end, seconds = self._rows(sums.until_t)
+            if first < end:
+                sums.take(self.seen.columns[name][first:end], seconds)
+                sums.until_t = self.seen.end_t[end - 1]
+            made = self.made[name] = sums.column(name)
+        return made
+
+    def _rows(self, until_t: float) -> tuple[int, int, list[float]]:
+        """Return the rows that end after a time, and the seconds that each counts for: quiet ones come before."""
+        found = self._new.get(until_t)
+        if found is None:
+            seen, end = self.seen, len(self.seen.end_t)
+            first = bisect_right(seen.end_t, until_t)
+            while first < end and seen.quiet[first]:
+                first += 1
+            rows = range(first, end)
+            seconds = [min(seen.interval_s[row], seen.end_t[row] - self.start_t) for row in rows]
+            found = self._new[until_t] = (first, end, seconds)
+        return found
+
+
+class RunningTelemetry(HostTelemetryRecord):
+    """What one host has done so far. `values` of its columns are not made: `values_of` has them."""
+
+    _look: TelemetryLook = PrivateAttr()
+
+    @classmethod
+    def of(cls, seen: HostTelemetry, start_s: float | None, sums: Sums) -> RunningTelemetry:
+        """Return it from `start_s` on; None: it does not measure. `sums` are those of the look before, and grow."""
+        made = cls(
+            host=seen.host,
+            role=seen.role,
+            start_s=start_s,
+            end_s=seen.end_t[-1] if seen.end_t else start_s,
+            quiet=sum(seen.quiet),
+            devices=seen.devices,
+            unknown=seen.unknown,
+        )
+        made._look = TelemetryLook(seen, start_s or 0.0, sums)
+        return made
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all columns."""
+        return list(self._look.seen.columns)
+
+    def column(self, name: str) -> TelemetryColumn | None:
+        """Return a column with mean and maximum; None when the host did not give it."""
+        look = self._look
+        return look.column(name) if name in look.seen.columns and self.start_s is not None else None
+
+    def values_of(self, name: str) -> list[float | None]:
+        """Return a column second by second, as far back as it is kept."""
+        seen = self._look.seen
+        return seen.values(name) if name in seen.columns else []
+
+    @property
+    def ends_s(self) -> Sequence[float]:
+        """The ends of the intervals that are kept."""
+        return self._look.seen.end_t
+
+
+LATELY_S = 10
+P99_EVERY_S = 30.0
+
+
+class RunningStep:
+    """Follows one attempt of one step."""
+
+    def __init__(self, plan: Plan, step: Step) -> None:
+        self.plan = plan
+        self.step = step
+        self.kind = plan.latency_kind_of(step)
+        self.series, self.results = RunningSeries(), RunningResults(self.kind)
+        self._sums: dict[str, tuple[float, Sums]] = {}  # by host: since when, and its columns
+
+    def record(self, state: RunState) -> Sliced[StepRecord]:
+        """Work out what is known so far. `runtime_s` is what should have been measured until now, not in the end."""
+        seen = state.at_step(self.step.index)
+        measurement = seen.measurement
+        spans = host_spans(state, self.step.index, seen.results)
+        covered = coverage(self.step, state, spans, seen.results)
+        results, series = ResultsRecord(), None
+        if measurement is not None:
+            results = yield from self.results.record(measurement)
+            series = yield from self.series.record(measurement)
+        measured_s = max((each.runtime_s or 0.0 for each in results.aggregate.values()), default=None)
+        return StepRecord(
+            index=self.step.index,
+            name=self.step.name,
+            tool=self.step.tool,
+            state="running" if seen.state == "missing" else step_state(state, seen),  # a journal without step events
+            attempt=seen.attempt,
+            warmup=self.step.warmup,
+            in_flight=self.step.in_flight,
+            cache_drops=[
+                CacheDropRecord(host=each.host, ok=each.ok, method=each.method, detail=each.detail)
+                for each in seen.cache_drops
+            ],
+            latency_kind=self.step.latency_kind,
+            runtime_s=None if self.step.runtime_s is None else measured_s,
+            measured_s=measured_s,
+            results=results,
+            tasks={
+                task.host: task_record(seen, task, spans.get(task.host), seen.results.get(task.host))
+                for task in self.step.tasks
+            },
+            timing=timing_record(spans),
+            coverage=covered,
+            coverage_text=coverage_text(covered),
+            series=series,
+            telemetry=self._telemetry(seen, spans),
+        )
+
+    def lately(self, state: RunState, record: StepRecord) -> StepRecord:
+        """Return the same with the figures and the telemetry of the last seconds alone."""
+        start_s, results = state.clock.now - LATELY_S, ResultsRecord()
+        if record.series is not None:
+            results = results_of(record.series, LATELY_S, self.kind)
+        looked = [each for each in record.telemetry if each.start_s is not None]
+        seen = state.at_step(self.step.index).telemetry
+        telemetry = [RunningTelemetry.of(seen[each.host], max(each.start_s or 0.0, start_s), {}) for each in looked]
+        return record.model_copy(update={"results": results, "telemetry": telemetry})
+
+    def _telemetry(self, seen: StepState, spans: dict[str, HostSpan]) -> list[HostTelemetryRecord]:
+        found: list[HostTelemetryRecord] = []
+        for host, window in windows_of(seen, spans, self.step.hosts):
+            start_s = window[0] if window is not None else None
+            since_s, sums = self._sums.get(host.host, (None, {}))
+            if start_s is not None and since_s != start_s:
+                sums = {}
+                self._sums[host.host] = (start_s, sums)
+            found.append(RunningTelemetry.of(host, start_s, sums))
+        return found
+
+
+class RunningResults:
+    """The figures so far. p99 of a host is looked at now and then: it takes a walk through a whole histogram."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._p99: dict[tuple[str, str], int | None] = {}
+        self._p99_t = float("-inf")
+
+    def record(self, measurement: Measurement) -> Sliced[ResultsRecord]:
+        """Work out the figures by host, and over all hosts; p99 of the hosts alone."""
+        per_host: dict[str, dict[str, DirectionRecord]] = {}
+        anew = measurement.clock.now - self._p99_t >= P99_EVERY_S
+        if anew:
+            self._p99_t = measurement.clock.now
+        for host in list(measurement.hosts):
+            if dirs := self._host(measurement, host):
+                per_host[host] = dirs
+                self._add_p99(measurement, host, dirs, anew=anew)
+            yield
+        names = in_order(dict.fromkeys(name for dirs in per_host.values() for name in dirs))
+        parts = {name: [dirs[name] for dirs in per_host.values() if name in dirs] for name in names}
+        aggregate = {name: _together(each, name, self.kind) for name, each in parts.items()}
+        return ResultsRecord(aggregate=aggregate, per_host=per_host)
+
+    def _add_p99(self, measurement: Measurement, host: str, dirs: Mapping[str, DirectionRecord], *, anew: bool) -> None:
+        for name, record in dirs.items():
+            if anew:
+                self._p99[host, name] = _p99(measurement, host, name)
+            latency, value = record.lat or record.clat, self._p99.get((host, name))
+            if latency is not None and value is not None:
+                latency.percentiles_ns["99"] = value
+
+    def _host(self, measurement: Measurement, host: str) -> dict[str, DirectionRecord]:
+        leaves = measurement.hosts[host]
+        dirs = {name: _direction(leaf, kind_of(name, self.kind)) for name, leaf in leaves.items() if leaf.ios}
+        if {"read", "write"} <= dirs.keys() and BOTH not in dirs:
+            dirs[MIXED] = _together([dirs["read"], dirs["write"]], MIXED, self.kind)
+        return dirs
+
+
+def _p99(measurement: Measurement, host: str, name: str) -> int | None:
+    leaves = measurement.hosts[host]
+    view = measurement.total_of(host) if name == MIXED and MIXED not in leaves else leaves[name]
+    if name not in (BOTH, MIXED) and {"read", "write"} <= leaves.keys():
+        return None  # where both are done, hosts are compared by both together
+    return view.so_far.percentile(99)
+
+
+def _direction(leaf: Leaf, kind: str) -> DirectionRecord:
+    record = DirectionRecord(ios=leaf.ios, bytes=leaf.bytes, runtime_s=leaf.runtime_s, from_samples=True)
+    if leaf.runtime_s:
+        record.iops, record.bw_bytes_per_s = leaf.ios / leaf.runtime_s, leaf.bytes / leaf.runtime_s
+    if count := leaf.so_far.total:
+        latency = LatencyRecord(n=count, max_ns=leaf.so_far_max, mean_ns=leaf.lat_sum_ns / count)
+        record.lat, record.clat = (latency, None) if kind == "lat" else (None, latency)
+    return record
+
+
+def _together(parts: list[DirectionRecord], name: str, kind: str) -> AggregateRecord:
+    record = AggregateRecord(
+        ios=sum(part.ios for part in parts),
+        bytes=sum(part.bytes for part in parts),
+        runtime_s=max(part.runtime_s or 0.0 for part in parts),
+        iops=sum(part.iops or 0.0 for part in parts),
+        bw_bytes_per_s=sum(part.bw_bytes_per_s or 0.0 for part in parts),
+        hosts=[],
+        from_samples=True,
+    )
+    timed = [each for part in parts if (each := part.lat or part.clat) is not None]
+    if count := sum(each.n for each in timed):
+        mean_ns = sum(each.n * (each.mean_ns or 0.0) for each in timed) / count
+        latency = LatencyRecord(n=count, mean_ns=mean_ns)
+        record.lat, record.clat = (latency, None) if kind_of(name, kind) == "lat" else (None, latency)
+    return record

@@ -1,0 +1,346 @@
+"""A search for the record: its points, its answer, and its state while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tui.capacity.answer import answer, maximum_of
+from tui.capacity.budget import cost_s, lacking_text, points_planned, spent_s
+from tui.capacity.curves import LEAST_POINTS, knee, scales_of, scaling
+from tui.capacity.interval import Estimate
+from tui.capacity.next_point import why_over
+from tui.journal.progress import SearchState
+from tui.journal.state import RunState
+from tui.journal.step import StepState
+from tui.metrics.figures import Result, enough_behind, latency_of, over_hosts
+from tui.metrics.registry import MIXED
+from tui.model.plan import Headline, Plan
+from tui.model.record import HeadlineRecord
+from tui.model.search import HOSTS, Knob, Limit, MeasuredLimit, Offer, Search, SearchPoint
+from tui.model.search_record import (
+    AnswerRecord,
+    ConfidenceInterval,
+    KneeRecord,
+    LimitFigureRecord,
+    LimitRecord,
+    ScalingPointRecord,
+    ScalingRecord,
+    SearchPointRecord,
+    SearchRecord,
+)
+from tui.model.step_record import StepRecord
+from tui.record.search_figures import PointNow, main_trace, point_now, rate_of, rate_unit
+from tui.text.search import answer_text, headline_text, measured_scales, short_text
+
+Results = Mapping[int, Mapping[str, Result]]  # by step and direction, over all hosts
+
+
+def results_of_record(steps: list[StepRecord]) -> Results:
+    """Return what the steps of a record measured."""
+    return {step.index: step.results.aggregate for step in steps}
+
+
+def results_of_steps(steps: Mapping[int, StepState]) -> Results:
+    """Return what the steps of a journal measured so far."""
+    return {index: over_hosts([each.dirs for each in step.results.values()]) for index, step in steps.items()}
+
+
+def point_records(
+    plan: Plan, seen: SearchState, results: Results, limiters: Mapping[int, str]
+) -> list[SearchPointRecord]:
+    """Return every point that was decided, oldest first."""
+    kinds = {step.index: step.latency_kind or plan.latency_kind for step in plan.steps}
+    return [
+        point_record(point, results.get(point.step, {}), kinds.get(point.step, plan.latency_kind), limiters)
+        for point in seen.points
+    ]
+
+
+def point_record(
+    point: SearchPoint, dirs: Mapping[str, Result], kind: str, limiters: Mapping[int, str]
+) -> SearchPointRecord:
+    """Return one point, with the percentiles that enough I/Os are behind."""
+    offer = point.offer
+    return SearchPointRecord(
+        step=point.step,
+        role=offer.role,
+        why=offer.why,
+        offered_iops=offer.rate_iops,
+        knobs=dict(offer.knobs),
+        seconds=point.seconds,
+        iops=point.iops,
+        bw_bytes_per_s=point.bw_bytes_per_s,
+        hosts=point.hosts,
+        lost=list(point.lost),
+        cut=point.cut,
+        figures=[_figure(each) for each in point.measured],
+        verdict=point.verdict,
+        reason=point.why,
+        percentiles_ns={name: _percentiles(result, name, kind) for name, result in dirs.items()},
+        intended_ns=dict(point.intended),
+        intended_reason=point.intended_why,
+        limiter=limiters.get(point.step, ""),
+    )
+
+
+def _figure(measured: MeasuredLimit) -> LimitFigureRecord:
+    figure = ConfidenceInterval(value=measured.value, low=measured.low, high=measured.high)
+    return LimitFigureRecord(
+        limit=measured.limit, direction=measured.direction, figure=figure, verdict=measured.verdict
+    )
+
+
+def _percentiles(result: Result, direction: str, kind: str) -> dict[str, int]:
+    latency = latency_of(result, direction, kind)
+    if latency is None:
+        return {}
+    known = latency.percentiles_ns.items()
+    return {name: value for name, value in known if enough_behind(latency.n, float(name))}
+
+
+DIGITS = 9  # behind the point: a term of the scaling law that is 0 but for rounding is 0
+
+
+def search_record(plan: Plan, run: RunState, steps: list[StepRecord]) -> SearchRecord | None:
+    """Return what the search of a run found; None: it was none."""
+    if plan.search is None:
+        return None
+    known = ((step.index, step.limiter) for step in steps if step.limiter is not None)
+    limiters = {index: limiter.text for index, limiter in known if limiter.kind != "rate"}  # it is what was asked for
+    record = points_alone(plan, plan.search, run.search, results_of_record(steps), limiters)
+    return conclude(record, plan.search, run.search.points)
+
+
+def search_so_far(plan: Plan, search: Search, run: RunState) -> SearchRecord:
+    """Return the points of a search that goes on, without what follows from them."""
+    return points_alone(plan, search, run.search, results_of_steps(run.steps), {})
+
+
+def points_alone(
+    plan: Plan, search: Search, seen: SearchState, results: Results, limiters: Mapping[int, str]
+) -> SearchRecord:
+    """Return what was asked for and what was measured."""
+    return SearchRecord(
+        kind=search.kind,
+        objective=search.objective,
+        limits=[_limit(each) for each in search.limits],
+        over=[_knob(each) for each in search.over],
+        most_points=max(points_planned(search), len(seen.points)),
+        within_s=search.within_s,
+        spent_s=round(spent_s(seen.points), 3),
+        maximum_iops=_maximum(search, seen.points),
+        job_shares=next((dict(each.offer.shares) for each in seen.points if each.offer.shares), {}),
+        points=point_records(plan, seen, results, limiters),
+    )
+
+
+def conclude(record: SearchRecord, search: Search, points: Sequence[SearchPoint]) -> SearchRecord:
+    """Put into a record what follows from its points: answer, scaling law, knee. Takes tens of ms, at first more."""
+    if points and search.kind == "capacity":
+        record.answer = _answer(search, points, record)
+    if points and search.kind != "capacity" and (text := lacking_text(search, points)):
+        record.not_tried = [f"{text}: {why_over(search, points)}"]
+    if points and search.kind == "scaling":
+        record.scaling = _scaling(points)
+    if search.kind != "scaling":
+        record.knee = _knee(record)
+    return record
+
+
+def _limit(limit: Limit) -> LimitRecord:
+    return LimitRecord(
+        text=limit.text,
+        metric=limit.metric,
+        direction=limit.direction,
+        percentile=limit.percentile,
+        most=limit.most,
+    )
+
+
+def _knob(knob: Knob) -> str:
+    """Return a knob with its values: ``numjobs 1, 2, 4``."""
+    return f"{knob.name} {', '.join(map(str, knob.values))}".strip()
+
+
+def _interval(found: Estimate) -> ConfidenceInterval:
+    ends = (None if each is None else round(each, DIGITS) for each in (found.value, found.low, found.high))
+    return ConfidenceInterval(**dict(zip(("value", "low", "high"), ends, strict=True)))
+
+
+def _interval_or_none(found: Estimate | None) -> ConfidenceInterval | None:
+    return None if found is None else _interval(found)
+
+
+def _maximum(search: Search, points: Sequence[SearchPoint]) -> ConfidenceInterval | None:
+    """Return what was done at full load; None: not measured, or with different numbers of hosts."""
+    found = maximum_of(points) if search.kind != "scaling" else Estimate()
+    return _interval(found) if found.value is not None else None
+
+
+def _answer(search: Search, points: Sequence[SearchPoint], record: SearchRecord) -> AnswerRecord:
+    found = answer(search, points)
+    there = next((point for point in record.points if point.step == found.step), None)
+    made = AnswerRecord(
+        state=found.state,
+        capacity=_interval(found.capacity),
+        unit=found.unit,
+        knobs=dict(found.knobs),
+        step=found.step,
+        binding=found.binding,
+        limiter=_limiter(record, there),
+        headroom=dict(found.headroom),
+        not_tried=list(found.not_tried),
+        doubts=list(found.doubts),
+    )
+    if there is not None and there.offered_iops is None and found.state != "found":
+        made.capacity.high = None  # the load generator ended there, not the system
+    made.text = answer_text(made, record.limits)
+    return made
+
+
+def _limiter(record: SearchRecord, there: SearchPointRecord | None) -> str:
+    """Return what limits the system at the answer's point, or at full load where that point tells nothing of it."""
+    if there is None or there.limiter:
+        return there.limiter if there is not None else ""
+    full = (each.limiter for each in record.points if each.offered_iops is None and each.knobs == there.knobs)
+    return next((f"at full load {text}" for text in full if text), "")
+
+
+def _knee(record: SearchRecord) -> KneeRecord | None:
+    """Return the knee of the curve that is judged, or of p99; None: there is no curve."""
+    trace = main_trace(record)
+    if trace is None:
+        return None
+    points = [each for each in trace.points if each.point.offered_iops is not None]
+    if len({each.point.offered_iops for each in points}) < LEAST_POINTS:
+        return None
+    found = knee([each.point.iops for each in points], [each.latency_ns for each in points])
+    return KneeRecord(
+        iops=_interval(found.rate), latency_ns=found.latency_ns, percentile=trace.name, remark=found.remark
+    )
+
+
+def _scaling(points: Sequence[SearchPoint]) -> ScalingRecord:
+    found = scaling(scales_of(points))
+    return ScalingRecord(
+        points=[
+            ScalingPointRecord(
+                hosts=each.hosts, iops=_interval(each.rate), efficiency=each.efficiency, extrapolated=each.extrapolated
+            )
+            for each in found.points
+        ],
+        rate=_interval_or_none(found.rate),
+        contention=_interval_or_none(found.contention),
+        coherence=_interval_or_none(found.coherence),
+        best_hosts=_interval_or_none(found.best_hosts),
+        remark=found.remark,
+    )
+
+
+def search_headline(search: SearchRecord, headline: Headline | None) -> HeadlineRecord:
+    """Return the headline of a run that searched: what it found, with its interval, in place of any single point."""
+    unit = rate_unit(search)
+    step, value = None, None
+    if search.answer is not None:
+        step = search.answer.step
+        value = search.answer.capacity.value if step is not None else None
+    elif search.maximum_iops is not None:
+        best = max(search.points, key=lambda point: rate_of(search, point))
+        step, value = best.step, rate_of(search, best)
+    elif search.scaling is not None and (measured := measured_scales(search.scaling)):
+        most = max(measured)
+        value = measured[most].iops.value
+        with_most = [each for each in search.points if each.verdict != "void" and each.knobs.get(HOSTS) == most]
+        step = with_most[-1].step if with_most else None
+    return HeadlineRecord(
+        metric="bandwidth" if unit == "bytes_per_s" else "iops",
+        direction=headline.direction if headline is not None else MIXED,
+        value=value,
+        unit="bytes_per_s" if unit == "bytes_per_s" else "iops",
+        step=step,
+        text=headline_text(search),
+        short=short_text(search),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SearchView:
+    """What Live shows of a search: `elapsed_s` of `offer`, which is measured now; `left_s`: so much more at most.
+
+    `elapsed_s` is below 0 as long as its load goes on without being measured.
+    `behind`: what follows from the newest points is still worked out.
+    """
+
+    record: SearchRecord
+    offer: Offer | None = None
+    elapsed_s: float = 0.0
+    left_s: float | None = None
+    ended: bool = False
+    behind: bool = False
+    now: PointNow | None = None  # what `offer` came to so far
+
+    @property
+    def fraction(self) -> float:
+        """How much of what it may cost is spent: points or time, whichever is more."""
+        record = self.record
+        by_points = len(record.points) / record.most_points if record.most_points else 0.0
+        by_time = record.spent_s / record.within_s if record.within_s else 0.0
+        return 1.0 if self.ended else min(1.0, max(by_points, by_time))
+
+
+class LiveSearch:
+    """Keeps what was concluded of a search, so that each point is worked out once, off the thread that draws."""
+
+    def __init__(self, plan: Plan | None) -> None:
+        self.plan = plan
+        self.record: SearchRecord | None = None
+        self._points: tuple[SearchPoint, ...] = ()
+        self._concluded: tuple[SearchPoint, ...] = ()  # the points that answer and knee are of
+
+    @property
+    def searches(self) -> bool:
+        """Whether the run is a search at all."""
+        return self.plan is not None and self.plan.search is not None
+
+    def take(self, state: RunState) -> bool:
+        """Take what was decided since; True: `conclude` has something to do."""
+        points = state.search.points
+        if self.plan is None or self.plan.search is None or (points == self._points and self.record is not None):
+            return False
+        before, self._points = self.record, points
+        self.record = search_so_far(self.plan, self.plan.search, state)
+        if before is not None:
+            self.record.answer, self.record.knee, self.record.scaling = before.answer, before.knee, before.scaling
+        return bool(points)
+
+    def conclude(self) -> None:
+        """Work out what follows from the points; may run in another thread."""
+        record, points = self.record, self._points
+        if record is not None and self.plan is not None and self.plan.search is not None:
+            made = conclude(record.model_copy(), self.plan.search, points)
+            if record is self.record:
+                self.record, self._concluded = made, points
+
+    def view(self, state: RunState, now_t: float) -> SearchView:
+        """Return what is to be shown."""
+        record = self.record or SearchRecord(kind="capacity", most_points=0)
+        opened = None if state.ended else state.search.open
+        offer = opened.offer if opened is not None else None
+        measuring = opened is not None and state.phase == "measure" and state.step == opened.step
+        elapsed = max(0.0, now_t - state.phase_started_t) if measuring else 0.0
+        behind = self._concluded != self._points
+        left_s = self._left_s(record, offer, elapsed)
+        of_it = elapsed - offer.lead_s if offer is not None and measuring else 0.0
+        measured = state.at_step(opened.step).measurement if opened is not None and measuring else None
+        now = point_now(record, measured) if measured is not None else None
+        return SearchView(record, offer, of_it, left_s, state.ended, behind, now)
+
+    def _left_s(self, record: SearchRecord, offer: Offer | None, elapsed_s: float) -> float | None:
+        """Return the seconds of load and pauses that it may still take at most; None: nobody can tell."""
+        by_time = record.within_s - record.spent_s - elapsed_s if record.within_s is not None else None
+        now = [cost_s(offer, offer.seconds)] if offer is not None else []
+        a_point = max([cost_s(point.offer, point.seconds) for point in self._points] + now, default=0.0)
+        by_points = (record.most_points - len(record.points)) * a_point - elapsed_s if a_point else None
+        known = [left for left in (by_time, by_points) if left is not None]
+        return max(0.0, min(known)) if known else None

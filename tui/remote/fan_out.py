@@ -1,0 +1,83 @@
+"""Run the same work on many hosts at once: an error on one host is that host's problem."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from tui.model.address import HostAddress
+from tui.model.plugin import PLUGIN_FAILED, PluginError
+from tui.remote.transport import HostError
+
+if TYPE_CHECKING:
+    from tui.model.plan import Plan
+    from tui.remote.agent import Agent
+    from tui.remote.connections import Connections
+    from tui.remote.vault import Asker
+
+T = TypeVar("T")
+OUR_FAULT = "internal-error"
+LOOK_S = 60.0  # a busy host takes its time
+
+
+async def fan_out(work: Mapping[str, Awaitable[T]]) -> tuple[dict[str, T], dict[str, HostError]]:
+    """Await what is to be done on each host; return answers and errors by host, in the order given."""
+    answers: dict[str, T] = {}
+    errors: dict[str, HostError] = {}
+
+    async def one(host: str, awaited: Awaitable[T]) -> None:
+        try:
+            answers[host] = await awaited
+        except Exception as error:
+            errors[host] = host_error(host, error)
+
+    await asyncio.gather(*(one(host, awaited) for host, awaited in work.items()))
+    return {host: answers[host] for host in work if host in answers}, {h: errors[h] for h in work if h in errors}
+
+
+@asynccontextmanager
+async def agent_on(address: HostAddress, connections: Connections, run_id: str) -> AsyncIterator[Agent]:
+    """Connect to a host for a few calls in the name of a run. Raises HostError."""
+    from tui.remote.agent import Agent
+
+    transport = await connections.connect(address)
+    try:
+        yield Agent(transport, run_id)
+    finally:
+        await transport.close()
+
+
+@asynccontextmanager
+async def looking_on(address: HostAddress, connections: Connections, run_id: str) -> AsyncIterator[Agent]:
+    """Connect to a host for a look before a launch, that ends in time; a person may take as long to log in.
+
+    Raises HostError, TimeoutError.
+    """
+    async with agent_on(address, connections, run_id) as agent, asyncio.timeout(LOOK_S):
+        yield agent
+
+
+def host_error(host: str, error: Exception) -> HostError:
+    """Return what went wrong on a host as an error of that host; a fault of ours is told with its place."""
+    if isinstance(error, HostError):
+        return error
+    if isinstance(error, PluginError):
+        return HostError(PLUGIN_FAILED, host, str(error))
+    if isinstance(error, TimeoutError):
+        return HostError("timeout", host, str(error) or "no answer in time")
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return HostError(OUR_FAULT, host, f"internal error: {type(error).__name__}: {error}{place}")
+
+
+def connections_of(plan: Plan, pins: Path, asker: Asker | None = None) -> Connections:
+    """Return connections as the engine of a plan makes them. `pins`: known_hosts file of ``hosts trust``."""
+    from tui.remote.connections import Connections
+
+    config = next((Path(host.ssh_config) for host in plan.hosts if host.ssh_config), None)
+    directory = Path(plan.launched_in) if plan.launched_in else None
+    return Connections(ssh_config=config, directory=directory, known_hosts=[pins], asker=asker)

@@ -1,1 +1,0 @@
-"""The run store, projections of the journal, the run record, summaries and charts."""

@@ -1,1 +1,0 @@
-"""What people paste elsewhere: runs and comparisons as short texts."""

@@ -1,1 +1,0 @@
-"""Validity checks over what a run left."""

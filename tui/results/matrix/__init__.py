@@ -1,1 +1,0 @@
-"""Steps of a run as a matrix."""

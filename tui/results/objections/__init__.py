@@ -1,1 +1,0 @@
-"""Objections to the figures of a result, answered from recorded evidence."""

@@ -1,1 +1,0 @@
-"""Building run.json from plan and journal."""

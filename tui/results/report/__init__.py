@@ -1,1 +1,0 @@
-"""Runs as a document that travels: one HTML file without a network, or Markdown for a ticket."""

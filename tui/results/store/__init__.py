@@ -1,1 +1,0 @@
-"""The runs on disk."""

@@ -1,1 +1,0 @@
-"""How much load a system sustains: which point to measure next, and what the points measured tell. Pure."""

@@ -1,0 +1,186 @@
+"""Searches in words: the answer, its limits, the scaling law. For lists, summaries, screens and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui.metrics import units
+from tui.metrics.buckets import label
+from tui.metrics.registry import BY_UNIT, METRICS
+from tui.model.search_record import (
+    AnswerRecord,
+    ConfidenceInterval,
+    KneeRecord,
+    LimitRecord,
+    ScalingPointRecord,
+    ScalingRecord,
+    SearchRecord,
+)
+
+ROLES = {"maximum": "full load", "search": "search", "confirm": "confirm", "curve": "curve", "recover": "recovery"}
+NOTHING = 1e-7  # of a term of the scaling law
+TITLES = {"capacity": "capacity", "curve": "load curve", "scaling": "scaling"}
+
+
+def rate(value: float | None, unit: str) -> str:
+    """Return a rate that stands alone: ``48.2k IOPS``, ``1.20 GiB/s``."""
+    return BY_UNIT[unit].with_unit(value)
+
+
+def spread(figure: ConfidenceInterval, short: bool = False) -> str:
+    """Return how well a figure is known: ``± 2.1 %``, ``(-5 % +1 %)`` where it is lopsided; empty: not known."""
+    value, low, high = figure.value, figure.low, figure.high
+    if not value or low is None or high is None:
+        return ""
+    under, over = (value - low) / value, (high - value) / value
+    if short or max(under, over) <= 1.5 * min(under, over) or max(under, over) < 0.005:
+        return f"± {_percent(max(under, over))} %"
+    return f"(-{_percent(under)} % +{_percent(over)} %)"
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.2g}" if share < 0.995 else f"{share * 100:.0f}"
+
+
+def known(figure: ConfidenceInterval, unit: str) -> str:
+    """Return a rate with its interval: ``48.2k IOPS ± 2.1 %``."""
+    return " ".join(part for part in (rate(figure.value, unit), spread(figure)) if part)
+
+
+def term(figure: ConfidenceInterval) -> str:
+    """Return a plain number with its interval: ``0.041 (0.035 to 0.047)``."""
+    if figure.value is None:
+        return units.UNKNOWN
+    if figure.low is None or figure.high is None:
+        return _number(figure.value)
+    return f"{_number(figure.value)} ({_number(figure.low)} to {_number(figure.high)})"
+
+
+def _number(value: float) -> str:
+    return "0" if abs(value) < NOTHING else f"{value:.2g}" if abs(value) < 10 else f"{value:.0f}"
+
+
+def between(figure: ConfidenceInterval, unit: str) -> str:
+    """Return the ends of an interval: ``47.1k to 49.0k IOPS``; empty: one is not known."""
+    if figure.low is None or figure.high is None:
+        return ""
+    return f"{BY_UNIT[unit].text(figure.low)} to {rate(figure.high, unit)}"
+
+
+def limits_text(limits: Sequence[LimitRecord]) -> str:
+    """Return what had to hold: ``p99.9 < 2 ms and errors = 0``."""
+    return " and ".join(limit_text(each) for each in limits)
+
+
+def limit_text(limit: LimitRecord) -> str:
+    """Return a limit as people write it: ``write p99 < 5 ms``."""
+    if limit.most is None:
+        return limit.text
+    if limit.metric == "errors":
+        return "no errors" if limit.most == 0 else f"errors ≤ {limit.most:g}"
+    number, unit = units.latency_parts(limit.most)
+    number = number.rstrip("0").rstrip(".") if "." in number else number
+    return f"{limit_kind(limit)} < {number} {unit}"
+
+
+def limit_kind(limit: LimitRecord) -> str:
+    """Return what is limited: ``write p99``, ``mean``, ``errors``."""
+    if limit.metric == "errors":
+        return "errors"
+    kind = "mean" if limit.percentile is None else f"p{label(limit.percentile)}"
+    return f"{limit.direction} {kind}".strip()
+
+
+def knobs_text(knobs: dict[str, object]) -> str:
+    """Return where a point lies: ``numjobs=4 iodepth=32``."""
+    return " ".join(f"{name}={value}" for name, value in knobs.items())
+
+
+def answer_text(answer: AnswerRecord, limits: Sequence[LimitRecord]) -> str:
+    """Return the answer in one line."""
+    capacity, unit = answer.capacity, answer.unit
+    at = f" at {limits_text(limits)}" if limits else ""
+    where = f", {knobs_text(dict(answer.knobs))}" if answer.knobs else ""
+    if answer.state == "never-met":
+        least = f" down to {rate(capacity.high, unit)}" if capacity.high is not None else ""
+        return f"no load keeps {limits_text(limits) or 'the limits'}{least}"
+    if answer.state == "met-at-full-load":
+        return f"capacity ≥ {rate(capacity.value, unit)}{at}: full load keeps it{where}"
+    if answer.state == "found":
+        return f"capacity {known(capacity, unit)}{at}{where}"
+    if answer.step is None:
+        return f"unfinished: no load is known yet that keeps {limits_text(limits) or 'the limits'}"
+    low = capacity.low if capacity.low is not None else capacity.value
+    most = f", at most {rate(capacity.high, unit)}" if capacity.high is not None else ""
+    return f"unfinished: capacity at least {rate(low, unit)}{most}{at}{where}"
+
+
+def knee_text(knee: KneeRecord) -> str:
+    """Return where latency begins to grow faster than load."""
+    if knee.iops.value is None:
+        return f"no knee: {knee.remark}"
+    there = f", {knee.percentile} {units.latency(knee.latency_ns)} there" if knee.latency_ns is not None else ""
+    ends = between(knee.iops, "iops").removesuffix(f" {METRICS['iops'].counted}")
+    return f"knee at {METRICS['iops'].with_unit(knee.iops.value)}{f' ({ends})' if ends else ''}{there}"
+
+
+def measured_scales(scaling: ScalingRecord) -> dict[int, ScalingPointRecord]:
+    """Return what was measured by numbers of hosts; what the law says of others is left out."""
+    return {point.hosts: point for point in scaling.points if not point.extrapolated}
+
+
+def scaling_text(scaling: ScalingRecord) -> str:
+    """Return how well throughput grows with hosts: ``74.0 % of linear at 8 hosts, 310k IOPS``."""
+    measured = measured_scales(scaling)
+    if not measured:
+        return ""
+    last = measured[max(measured)]
+    figure = METRICS["iops"].with_unit(last.iops.value)
+    if last.efficiency is None or len(measured) < 2:
+        return f"{last.hosts} hosts: {figure}"
+    return f"{units.percent(last.efficiency)} of linear at {last.hosts} hosts, {figure}"
+
+
+def headline_text(search: SearchRecord) -> str:
+    """Return what a search found in a line; empty: nothing yet."""
+    if search.answer is not None:
+        return search.answer.text or answer_text(search.answer, search.limits)
+    if search.scaling is not None:
+        return scaling_text(search.scaling)
+    most = f"at most {known(search.maximum_iops, 'iops')}" if search.maximum_iops is not None else ""
+    return ", ".join(part for part in (most, knee_text(search.knee) if search.knee is not None else "") if part)
+
+
+def spent_text(search: SearchRecord) -> str:
+    """Return what was spent: ``9 of 15 points, 2:40 of 30:00``."""
+    within = f" of {units.duration(search.within_s)}" if search.within_s is not None else ""
+    return f"{len(search.points)} of {search.most_points} points, {units.duration(search.spent_s)}{within}"
+
+
+def shares_text(shares: dict[str, float]) -> str:
+    """Return how jobs share an offered rate: ``readers 71.2 %, writers 28.8 % of each rate, as at full load``."""
+    told = ", ".join(f"{name} {units.percent(each)}" for name, each in shares.items())
+    return f"{told} of each rate, as at full load"
+
+
+def short_text(search: SearchRecord) -> str:
+    """Return what a search found in 17 cells, for lists: ``48.2k IOPS ±2.1%``, ``≥ 61.0k IOPS``."""
+    answer = search.answer
+    if answer is not None:
+        return _short_answer(answer)
+    if search.scaling is not None:
+        return scaling_text(search.scaling).partition(" at ")[0]
+    if search.knee is not None and search.knee.iops.value is not None:
+        return f"knee {METRICS['iops'].with_unit(search.knee.iops.value)}"
+    return rate(search.maximum_iops.value, "iops") if search.maximum_iops is not None else ""
+
+
+def _short_answer(answer: AnswerRecord) -> str:
+    capacity, unit = answer.capacity, answer.unit
+    if answer.state == "never-met":
+        return "no load keeps it"
+    if answer.state == "found":
+        known_to = spread(capacity, short=True).replace(" ", "")
+        return f"{rate(capacity.value, unit)} {known_to}".strip()
+    low = capacity.value if answer.state == "met-at-full-load" or capacity.low is None else capacity.low
+    return f"≥ {rate(low, unit)}" if answer.step is not None else "unfinished"

@@ -1,0 +1,1 @@
+"""Turn runs, comparisons, searches and plans into documents of blocks, in words."""

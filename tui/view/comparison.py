@@ -1,0 +1,443 @@
+"""A comparison as one sentence and as lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tui.analysis.compare import UNKNOWN_WORDS, Change, Comparison, PointChange, Word
+from tui.analysis.criteria import JudgedCriterion
+from tui.analysis.setup import SetupDifference
+from tui.metrics import units
+from tui.metrics.registry import METRICS
+from tui.metrics.repeat import LEAST_RANKED_REPETITIONS
+from tui.model.record import RunRecord
+from tui.text.line import BAD, BRIGHT, GOOD, HEADING, LABEL, TEXT, WARN, Line, Run, indented, labelled
+from tui.text.table import Column, measured, text_table
+from tui.view.step_notes import VERDICTS
+
+if TYPE_CHECKING:
+    from tui.analysis.searches import SearchChange
+
+NAMED = 2  # reasons that stand in the sentence; the rest is listed
+VERBS = {"iops": "does", "ops": "does", "bandwidth": "has", "latency": "is"}
+WITH_ARTICLE = ("profile", "version", "number", "text")
+MORE_RUNS = f"run each {LEAST_RANKED_REPETITIONS} times (benchtui ab)"
+NOISE = "run-to-run noise is unknown"
+
+
+def sentence(found: Comparison, *, advice: bool = True, name: str = "B") -> str:
+    """Return who is better by how much and how surely, or why nobody can tell; `advice`: and what would tell.
+
+    `name`: what is held against A, where there are several.
+    """
+    if found.word == "not comparable":
+        told = as_figures(found, name)
+        told = f"; as figures: {told}" if told else ""
+        return f"A and {name} cannot be compared: {'; '.join(reasons(found, name))}{told}"
+    if found.search is not None:
+        return _of_search(found.search, name)
+    heads = [each for each in found.changes if each.headline]
+    if not heads:
+        return "Nobody can tell: the figure that A is about was not measured in both"
+    said = [_of_one(heads[0], name) if len(heads) == 1 else _of_points(found, name)]
+    if others := sum(each.word == "worse" for each in found.changes if not each.headline and found.word != "worse"):
+        said += [f"{others} other figure{' is' if others == 1 else 's are'} worse"]
+    return "; ".join([*said, *(_advice(heads) if advice else ())])
+
+
+def _advice(heads: Sequence[Change]) -> Iterator[str]:
+    """Yield what would tell where single measurements stand against each other, and nobody can be sure."""
+    if any(len(each.values_a) != 1 or len(each.values_b) != 1 or each.effect is None for each in heads):
+        return
+    if {each.word for each in heads} <= set(UNKNOWN_WORDS):
+        yield MORE_RUNS
+
+
+def as_figures(found: Comparison, name: str = "B") -> str:
+    """Return how far apart figures are that may not be compared; nothing of several points."""
+    if found.search is not None:
+        return _apart(found.search, f"{name}'s")
+    heads = [each for each in found.changes if each.headline]
+    return _difference(heads[0], name) if len(heads) == 1 else ""
+
+
+# -- why not
+
+
+def reasons(found: Comparison, name: str = "B") -> list[str]:
+    """Return why runs are not comparable, the first of many, each in a few words."""
+    told = [_reason(each, name) for each in found.obstacles[:NAMED]]
+    if not told and found.search is not None:
+        told = [found.search.why]
+    more = len(found.obstacles) - NAMED
+    return [*told, f"{more} more reason{'' if more == 1 else 's'} below"] if more > 0 else told
+
+
+def reasons_left(found: Comparison) -> Sequence[SetupDifference]:
+    """Return the obstacles that the sentence does not name."""
+    return found.obstacles[NAMED:]
+
+
+def _reason(each: SetupDifference, name: str) -> str:
+    if not each.a and not each.b:
+        return f"{name}{each.what[1:]}" if each.what.startswith("B ") else each.what
+    if each.what.startswith("points "):
+        return f"they have no point in common (A {each.a}, {name} {each.b})"
+    article = "the " if each.what.split()[0] in WITH_ARTICLE else ""
+    verb = "differ" if each.what.startswith("I/Os") else "differs"
+    return f"{article}{each.what} {verb} ({each.a or 'none'} / {each.b or 'none'})"
+
+
+# -- one figure
+
+
+def _of_one(change: Change, name: str) -> str:
+    """Return what is said of the one headline."""
+    if change.effect is None:
+        return _without_effect(change, name)
+    apart, over = _difference(change, name), _over(change)
+    single = (len(change.values_a), len(change.values_b)) == (1, 1)
+    interval = _interval(change.effect.low, change.effect.high)
+    if change.word in ("better", "worse"):
+        return f"{name} is {change.word}: {_amount(change)}{interval}, {over}"
+    if change.within_runs and change.word == "inconclusive":
+        interval = _interval(change.effect.low, change.effect.high, "within the runs")
+        return f"Inconclusive: {apart}{interval}, {over}: {NOISE}"
+    if change.word == "no difference detected":
+        why = f", {change.why}" if change.why else ""
+        return f"No difference detected: {apart}{interval}{why}, {over}"
+    if change.word == "too few repetitions to say" and single:
+        return f"{apart}, {over}: too few to be sure"
+    if change.word == "too few repetitions to say":
+        return f"{apart}, {over}: too few to be sure; {change.why}"
+    return f"Inconclusive: {apart}{interval}, {over}: it may be chance"
+
+
+def _without_effect(change: Change, name: str) -> str:
+    """Return what is said where there is no ratio: something was 0, or was not measured, or has no samples."""
+    title, metric = change.title, METRICS[change.figure.metric]
+    if change.word == "too few samples":
+        return f"Nobody can tell: fewer than ten I/Os stand behind {title}"
+    if change.word == "not measured":
+        sides = [side for side, values in (("A", change.values_a), (name, change.values_b)) if not values]
+        return f"Nobody can tell: {title} {'was' if len(sides) == 1 else 'were'} not measured in {' and '.join(sides)}"
+    if change.word in ("better", "worse"):
+        idle, other = ("A", change.b) if change.b else (name, change.a)
+        return f"{name} is {change.word}: {idle} did nothing (0 {title}), the other {metric.with_unit(other)}"
+    said = "both did nothing" if change.word == "no difference detected" else change.why
+    return f"{change.word.capitalize()}: {said} ({title})"
+
+
+def _difference(change: Change, name: str) -> str:
+    """Return how far one side is from A: ``B does 25 % more read IOPS than A``."""
+    if change.change is None:
+        return ""
+    return f"{name} {VERBS[change.figure.metric]} {_amount(change)}"
+
+
+def _amount(change: Change) -> str:
+    """Return the same without who: ``25 % more read IOPS than A``, ``12 % slower than A in read p99 latency``."""
+    share = change.change or 0.0
+    if change.figure.metric == "latency":
+        if not round(share, 3):
+            return f"as fast as A in {change.title}"
+        return f"{percent(share)} {'slower' if share > 0 else 'faster'} than A in {change.title}"
+    many, fewer = ("much", "less") if change.figure.metric == "bandwidth" else ("many", "fewer")
+    if not round(share, 3):
+        return f"as {many} {change.title} as A"
+    return f"{percent(share)} {'more' if share > 0 else fewer} {change.title} than A"
+
+
+def percent(share: float) -> str:
+    """Return a share without its sign, as people say it: ``25 %``, ``3.1 %``."""
+    size = abs(share) * 100
+    return f"{size:.1f} %" if size < 9.95 else f"{size:.0f} %"
+
+
+def _interval(low: float | None, high: float | None, where: str = "") -> str:
+    """Return a 95 % interval in brackets; `where`: of what alone it holds."""
+    if low is None or high is None:
+        return ""
+    return f" (95 %{where and f' {where}'}: {(low - 1) * 100:+.1f} to {(high - 1) * 100:+.1f} %)"
+
+
+def _over(change: Change) -> str:
+    """Return how many measurements stand behind a change."""
+    a, b = len(change.values_a), len(change.values_b)
+    if a == b == 1:
+        return "in one measurement each"
+    return f"over {a} runs each" if a == b else f"over {a} and {b} runs"
+
+
+# -- several points
+
+
+def _of_points(found: Comparison, name: str) -> str:
+    """Return at how many points of a matrix one side is what, and where it is so most."""
+    heads = {point.name: change for point in found.points if (change := point.headline) is not None}
+    count = Counter("unknown" if each.word in UNKNOWN_WORDS else each.word for each in heads.values())
+    said = f"Of {len(heads)} points {name} is {', '.join(_counted(count))}"
+    told = {point: each for point, each in heads.items() if each.word in ("worse", "better")}
+    known = {point: each for point, each in told.items() if each.word == "worse" or not count["worse"]}
+    if known:
+        most = max(known, key=lambda point: abs(known[point].change or 0.0))
+        return f"{said}; most at {most}: {_amount(known[most])}"
+    return said
+
+
+def _counted(count: Counter[str]) -> Iterator[str]:
+    texts = {"worse": "worse at", "better": "better at", "no difference detected": "not found to differ at",
+             "unknown": "neither for all that is known at"}  # fmt: skip
+    yield from (f"{text} {count[word]}" for word, text in texts.items() if count[word])
+
+
+# -- searches
+
+
+def _of_search(found: SearchChange, name: str) -> str:
+    """Return what is said of two searches."""
+    why = f" ({found.why})" if found.why else ""
+    if found.ratio.value is None:
+        word = f"{name} is {found.word}" if found.word in ("better", "worse") else "Nobody can tell"
+        return f"{word}: {found.why or f'no {found.figure} is known of both'}"
+    interval, apart = _interval(found.ratio.low, found.ratio.high), _apart(found, f"{name}'s")
+    if found.word in ("better", "worse"):
+        return f"{name} is {found.word}: {_apart(found, 'its')}{interval}{why}"
+    if found.word == "no difference detected":
+        return f"No difference detected: {apart}{interval}{why}"
+    if found.word == "too few repetitions to say":
+        return f"{apart}: too few searches to be sure{why}"
+    return f"Inconclusive: {apart}{interval}: it may be chance{why}"
+
+
+def _apart(found: SearchChange, whose: str) -> str:
+    """Return how far the figures of two searches are apart: ``B's capacity is 20 % lower than A's``."""
+    if found.ratio.value is None:
+        return ""
+    share, verb = found.ratio.value - 1, "are" if found.figure.startswith("IOPS") else "is"
+    if not round(share, 3):
+        return f"{whose} {found.figure} {verb} as high as A's"
+    return f"{whose} {found.figure} {verb} {percent(share)} {'higher' if share > 0 else 'lower'} than A's"
+
+
+ROLES: dict[Word, str] = {
+    "better": GOOD,
+    "worse": BAD,
+    "no difference detected": TEXT,
+    "inconclusive": WARN,
+    "too few repetitions to say": WARN,
+    "not comparable": BAD,
+}
+BRIEF: dict[Word, str] = {"too few repetitions to say": "too few", "no difference detected": "no difference"}
+METHODS = {
+    "repetitions": "repetitions: Mann-Whitney U, exact; Hodges-Lehmann shift of the logarithms with its interval",
+    "within one run": "within-run only: seconds resampled in moving blocks (of metadata, its iterations); "
+    "repeat the runs, or measure run-to-run noise with benchtui noise",
+    "one run, order statistics": "percentiles of one run: ranks in its histogram, widened by how much neighbouring "
+    "seconds are alike; within-run only too",
+    "one run, noise floor": "one run each: interval of two single runs by the measured noise floor, or within the runs "
+    "where that is wider",
+}
+HOLM = "the headline is tested by itself; the other figures together (Holm)"
+LABELS = 10
+
+
+def comparison_lines(
+    found: Comparison, width: int | None, *, every: bool = False, drawn: Sequence[Line] = (), advice: bool = True
+) -> list[Line]:
+    """Return the answer, runs, gate, headlines and figures; with `every` all figures of all points of a matrix.
+
+    `drawn` belongs to the answer: it stands below it. `advice`: the answer says what would tell where nobody can.
+    """
+    room = width or 120
+    lines = [*answer_lines(found, room, advice=advice), *drawn, Line(), *gate_lines(found, room), Line()]
+    if found.search is not None:
+        from tui.analysis.searches import search_lines
+
+        return [*lines, *search_lines(found.search, room)]
+    single = len(found.points) == 1
+    if not single and found.points:
+        lines += [*_headlines(found, width), *_beside(found, room)]
+    if single or every:
+        for point in found.points:
+            lines += [*([Line(), Line.of((point.name, HEADING))] if not single else []), *_figures(point, width)]
+    return [*lines, *([Line(), *methods] if (methods := list(_methods(found, room))) else [])]
+
+
+def answer_lines(found: Comparison, width: int, *, advice: bool = True) -> list[Line]:
+    """Return what is said of both sides whole, in a sentence, and their runs."""
+    said = [(sentence(found, advice=advice), ROLES.get(found.word, BRIGHT))]
+    return [*indented(said, width, 0), *_sides(found, width)]
+
+
+def _sides(found: Comparison, width: int) -> Iterator[Line]:
+    for name, records in (("A", found.a), ("B", found.b)):
+        for record in records:
+            yield from labelled([(f"{name}  ", BRIGHT)], side_runs(record), width)
+
+
+def side_runs(record: RunRecord) -> list[Run]:
+    """Return one run in a line: id, profile, hosts, target, state and verdict."""
+    hosts = f"{len(record.hosts)} host{'' if len(record.hosts) == 1 else 's'}"
+    said = [record.profile.tag, hosts, *([f"on {record.target}"] if record.target else []), record.state]
+    verdict = VERDICTS.get(record.verdict or "", "")
+    role = BAD if record.verdict == "invalid" else WARN if record.verdict == "valid-with-warnings" else LABEL
+    return [(record.run_id, BRIGHT), (f"  {', '.join(said)}", TEXT), (f", {verdict}" if verdict else "", role)]
+
+
+def gate_lines(found: Comparison, width: int) -> list[Line]:
+    """Return why the runs are not comparable, as far as the answer does not say it, and what else is not the same."""
+    lines: list[Line] = []
+    mattering = [each for each in found.gate if not each.blocks and each.matters and each.what not in found.across]
+    varied = [each for each in found.gate if each.what in found.across and not each.blocks]
+    rest = [each for each in found.gate if not each.blocks and not each.matters and each.what not in found.across]
+    for label, role, parts in (
+        ("not comparable", BAD, reasons_left(found)),
+        ("compared", BRIGHT, varied),
+        ("differs", WARN, mattering),
+        ("differs too", LABEL, rest),
+    ):
+        lines += _listed(label, role, parts, width)
+    if lines or found.obstacles:
+        return lines or indented([("nothing else is known to differ", LABEL)], width, 0)
+    return indented([("nothing known differs in profile, parameters, hosts, tools and verdicts", LABEL)], width, 0)
+
+
+def _listed(label: str, role: str, parts: Sequence[SetupDifference], width: int) -> Iterator[Line]:
+    for at, each in enumerate(parts):
+        yield from labelled([(f"{label if at == 0 else '':<16}", LABEL)], [(each.text, role)], width)
+
+
+def _figures(point: PointChange, width: int | None) -> list[Line]:
+    """Return the table of all figures of a point, the headline first and bright."""
+    title = Column[Change]("figure", lambda each: (each.title, BRIGHT if each.headline else TEXT))
+    return _table([title], point.changes, width)
+
+
+def _table(first: Sequence[Column[Change]], rows: Sequence[Change], width: int | None) -> list[Line]:
+    """Return a table; what is the same in each row, and reasons that have no room, stand below it, each once."""
+    shared = _shared_words(rows)
+    columns = [*first, *_columns(rows, words=shared is None)]
+    least = [column for column in columns if not column.drop]
+    whole = sum(column.width + column.gap for column in measured(least, rows)) - least[0].gap
+    if shared is not None:
+        below = indented([(shared, LABEL)], width or 120, 0) if shared else []
+        return [*text_table(columns, rows, width), *below]
+    if width is None or whole <= width:
+        return text_table(columns, rows, width)
+    columns[-1] = Column("", lambda each: word_runs(each)[:1])
+    known = measured([*least[:-1], columns[-1]], rows)
+    brief = sum(column.width + column.gap for column in known) - least[0].gap > width
+    if brief:
+        columns[-1] = Column("", brief_run)
+    told = [(each.word, each.why) for each in rows if each.why or (brief and each.word in BRIEF)]
+    reasons = dict.fromkeys(f"{word}: {why}" if why else word for word, why in told)
+    below = [line for text in reasons for line in indented([(text, LABEL)], width, 0)]
+    return [*text_table(columns, rows, width), *below]
+
+
+def _shared_words(changes: Sequence[Change]) -> str | None:
+    """Return what is said of each figure where it is the same of all, to be told once; None when it is not.
+
+    That runs are not comparable has been said: then it is empty.
+    """
+    said = {(each.word, each.why) for each in changes}
+    if len(said) != 1 or (len(changes) < 2 and changes[0].word != "not comparable"):
+        return None
+    ((word, why),) = said
+    return "" if word == "not comparable" else f"{word}: {why or 'every figure'}"
+
+
+def _headlines(found: Comparison, width: int | None) -> list[Line]:
+    """Return the headline of each point of a matrix."""
+    rows = [(point.name, change) for point in found.points if (change := point.headline) is not None]
+    names = {id(change): name for name, change in rows}
+    columns: list[Column[Change]] = [
+        Column("point", lambda each: (names[id(each)], BRIGHT)),
+        Column("figure", lambda each: each.title, drop=2),
+    ]  # fmt: skip
+    return _table(columns, [change for _, change in rows], width)
+
+
+def _columns(rows: Sequence[Change], *, words: bool = True) -> list[Column[Change]]:
+    """Return the columns; no intervals where there are none, and no counts where all are those of the answer."""
+    intervals = any(interval_text(each) != units.UNKNOWN for each in rows)
+    counts = len({counts_text(each) for each in rows}) > 1
+    return [
+        Column("A", lambda each: figure_text(each, each.a), right=True),
+        Column("B", lambda each: figure_text(each, each.b), right=True),
+        Column("change", lambda each: signed(each.change), right=True, role=BRIGHT),
+        *([Column[Change]("95 % interval", interval_text, drop=3, right=True)] if intervals else []),
+        *([Column[Change]("n", counts_text, drop=4, right=True, role=LABEL)] if counts else []),
+        *([Column("", word_runs)] if words else []),
+    ]
+
+
+def figure_text(change: Change, value: float | None) -> str:
+    """Return one side's figure: ``390k IOPS``, ``1.20 ms``, ``n<10``."""
+    return METRICS[change.figure.metric].with_unit(value)
+
+
+def signed(share: float | None) -> str:
+    """Return a change as people write it: ``+3.1 %``."""
+    return units.UNKNOWN if share is None else f"{share * 100:+.1f} %"
+
+
+def interval_text(change: Change) -> str:
+    """Return the interval of a change: ``+1.2 … +5.0 %``."""
+    effect = change.effect
+    if effect is None or effect.low is None or effect.high is None:
+        return units.UNKNOWN
+    return f"{(effect.low - 1) * 100:+.1f} … {(effect.high - 1) * 100:+.1f} %"
+
+
+def counts_text(change: Change) -> str:
+    """Return how many repetitions each side has."""
+    return f"{len(change.values_a)}/{len(change.values_b)}"
+
+
+def word_runs(change: Change) -> list[Run]:
+    """Return the word with its reason."""
+    return [(change.word, ROLES.get(change.word, LABEL)), (f" ({change.why})" if change.why else "", LABEL)]
+
+
+def brief_run(change: Change) -> Run:
+    """Return the word in few letters, for where it has no room."""
+    return BRIEF.get(change.word) or change.word or "", ROLES.get(change.word, LABEL)
+
+
+def _beside(found: Comparison, width: int) -> Iterator[Line]:
+    """Yield figures of a matrix that differ and are no headline."""
+    told = [(point, each) for point in found.points for each in point.changes
+            if not each.headline and each.word in ("better", "worse")]  # fmt: skip
+    if told:
+        yield Line()
+        yield Line.of(("beside the headlines", HEADING))
+    for point, each in told:
+        said = f"{each.title} {signed(each.change)} ({interval_text(each)}) "
+        yield from indented([(f"{point.name}: ", BRIGHT), (said, TEXT), *word_runs(each)], width)
+
+
+def judged_lines(judged: Sequence[JudgedCriterion]) -> list[Line]:
+    """Return how a run stands by its criteria."""
+    roles = {"kept": GOOD, "broken": BAD, "not measured": WARN, "not comparable": WARN, "cannot be judged": WARN}
+    return [Line.of(("must not be  ", LABEL), (each.text, roles[each.outcome])) for each in judged]
+
+
+def method_texts(found: Comparison) -> Iterator[str]:
+    """Yield how the changes are known, and how large one has to be to be worth a word."""
+    used = dict.fromkeys(each.effect.method for each in found.changes if each.effect and each.effect.p is not None)
+    yield from (METHODS[method] for method in used)
+    if used:
+        least = sorted({each.threshold for each in found.changes if each.effect is not None and each.headline})
+        said = " or ".join(f"{each * 100:.2g} %" for each in dict.fromkeys((least[0], least[-1]))) if least else "2 %"
+        yield f"{HOLM}; less than {said} is no difference (headline)"
+
+
+def _methods(found: Comparison, width: int) -> Iterator[Line]:
+    for text in method_texts(found):
+        if found.word == "not comparable" and text.startswith(HOLM):
+            continue  # it is about words, and there are none
+        yield from indented([(text, LABEL)], width, 0)

@@ -1,0 +1,250 @@
+"""What a report holds: sections of blocks; and the same as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tui.model.plain import printable
+from tui.text.line import TEXT
+
+Cell = str | tuple[str, str]
+"""A text, or a text with its role (``tui.text.line``): bad, warn, good, label."""
+
+
+def cell_text(cell: Cell) -> str:
+    """Return what stands in a cell."""
+    return cell if isinstance(cell, str) else cell[0]
+
+
+def cell_role(cell: Cell) -> str:
+    """Return the role of a cell."""
+    return TEXT if isinstance(cell, str) else cell[1]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentColumn:
+    """The heading of a column; numbers stand flush right."""
+
+    title: str
+    right: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentTable:
+    """Rows under headings. The first cell of a row names it."""
+
+    title: str
+    columns: Sequence[DocumentColumn]
+    rows: Sequence[Sequence[Cell]]
+    note: str = ""
+    kind: Literal["table"] = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names and what they are: ``target``, ``weka-prod``. Several texts stand below each other."""
+
+    rows: Sequence[tuple[str, Sequence[str]]]
+    kind: Literal["facts"] = "facts"
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A sentence or more."""
+
+    text: str
+    role: str = TEXT
+    kind: Literal["paragraph"] = "paragraph"
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A file or commands, word by word."""
+
+    title: str
+    text: str
+    kind: Literal["code"] = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A drawing: a Vega-Lite specification, what it shows in words for who cannot see it, how to read it."""
+
+    title: str
+    spec: dict[str, Any]
+    alt: str
+    note: str = ""
+    kind: Literal["chart"] = "chart"
+
+
+@dataclass(frozen=True, slots=True)
+class FindingBlock:
+    """One finding whole: what was found, what it is held against, what it means, what to do."""
+
+    id: str
+    severity: str
+    title: str
+    where: str
+    message: str
+    advice: str = ""
+    rule: str = ""
+    means: str = ""
+    kind: Literal["finding"] = "finding"
+
+
+Block = DocumentTable | Facts | Paragraph | Code | Chart | FindingBlock
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSection:
+    """A heading and what stands below it. `id` is unique in the document."""
+
+    id: str
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What is to be known of a run at a glance: the figure it is about, whether it holds, what was tested on what."""
+
+    id: str
+    title: str
+    subtitle: str
+    number: str
+    unit: str
+    what: str
+    verdict: str
+    role: str  # good, warn or bad
+    said: Sequence[str]  # what the verdict rests on
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class RunPart:
+    """One run: its card and its sections. `name`: what it is called beside others (A, B, B2)."""
+
+    card: Card
+    sections: Sequence[DocumentSection]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The whole document. `answer` is what is said of runs held against each other, `compared` the evidence."""
+
+    title: str
+    runs: Sequence[RunPart]
+    answer: Sequence[Paragraph] = ()
+    compared: Sequence[Block] = ()
+    remarks: Sequence[str] = ()  # what is to be known of the document itself
+    made: str = ""  # by which version, when
+
+    @property
+    def many(self) -> bool:
+        """Whether the cards of its runs are more than a glance: what they come to stands before them then."""
+        return len(self.runs) > 2
+
+
+SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&!$@])")
+LEAD = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
+LONG_ROWS = 15  # such as percentiles: people open them
+FENCE = re.compile(r"^\s*(`{3,}|~{3,})", re.MULTILINE)
+MARKS = {"error": "**error**", "warning": "**warning**", "info": "remark"}
+ORDER = ("findings", "limiter", "capacity", "results", "history", "published", "disclosure")
+
+
+def markdown_of(report: Report) -> str:
+    """Return the whole text (CommonMark with tables, as GitHub, GitLab and Jira's editors read it)."""
+    parts = [f"# {escaped(report.title)}", *(f"*{escaped(text)}*" for text in report.remarks)]
+    parts += [f"**{escaped(each.text)}**" for each in report.answer]
+    if report.compared:
+        cards = [f"{run.name}: {_card(run.card)}" for run in report.runs]
+        beside = ["## Side by side", *_blocks(report.compared)]
+        parts += [*beside, "## The runs", *cards] if report.many else [*cards, *beside]
+        parts += [text for run in report.runs for text in [f"## {_named(run)}", *_sections(run)]]
+    else:
+        parts += [text for run in report.runs for text in [_card(run.card), *_sections(run)]]
+    return "\n\n".join([*filter(None, parts), *([f"---\n\n{escaped(report.made)}"] if report.made else [])]) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Return a text in which nothing is markup: on one line, what could be is behind a backslash.
+
+    A zero-width joiner is not needed for mentions: ``@`` is escaped, and addresses are not made links by ``<``.
+    """
+    one_line = " ".join(printable(text).split())
+    found = SPECIAL.sub(r"\\\1", one_line)
+    return LEAD.sub(lambda match: f"{match[1]}\\{match[2]}" if not match[2].isdigit() else match[0], found)
+
+
+def _card(card: Card) -> str:
+    figure = " ".join(part for part in (card.number, card.unit) if part)
+    head = f"**{escaped(figure)}** {escaped(card.what)}: **{escaped(card.verdict)}**"
+    said = [f"- {escaped(text)}" for text in card.said]
+    facts = [f"- {escaped(name)}: {escaped('; '.join(texts))}" for name, texts in card.facts.rows]
+    return "\n".join([escaped(card.subtitle), "", head, "", *said, *facts])
+
+
+def _named(run: RunPart) -> str:
+    return escaped(f"{run.name}: {run.card.subtitle}" if run.name else run.card.subtitle)
+
+
+def _sections(run: RunPart) -> Iterator[str]:
+    by_name = {section.id.partition("-")[2].partition("-")[2]: section for section in run.sections}
+    for name in ORDER:
+        if name in by_name:
+            texts = list(_blocks(by_name[name].blocks))
+            if texts:
+                yield f"## {escaped(by_name[name].title)}"
+                yield from texts
+
+
+def _blocks(blocks: Sequence[Block]) -> Iterator[str]:
+    yield from filter(None, map(_block, blocks))
+
+
+def _block(block: Block) -> str:
+    if isinstance(block, DocumentTable):
+        return markdown_table(block)
+    if isinstance(block, Facts):
+        return "\n".join(f"- {escaped(name)}: {escaped('; '.join(texts))}" for name, texts in block.rows)
+    if isinstance(block, Paragraph):
+        return escaped(block.text)
+    if isinstance(block, FindingBlock):
+        return _found(block)
+    return _code(block) if isinstance(block, Code) else ""
+
+
+def markdown_table(table: DocumentTable) -> str:
+    """Return a table; one of many rows can be folded."""
+    rule = ["--:" if column.right else ":--" for column in table.columns]
+    rows = [[escaped(cell_text(cell)) for cell in row] for row in table.rows]
+    head = [escaped(column.title) or " " for column in table.columns]
+    lines = ["| " + " | ".join(row) + " |" for row in (head, rule, *rows)]
+    note = f"\n\n{escaped(table.note)}" if table.note else ""
+    if len(rows) > LONG_ROWS:
+        inner = "\n".join(lines)
+        return f"<details><summary>{_entities(table.title)}: {len(rows)} rows</summary>\n\n{inner}\n\n</details>{note}"
+    return f"**{escaped(table.title)}**\n\n" + "\n".join(lines) + note
+
+
+def _entities(text: str) -> str:
+    return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _found(found: FindingBlock) -> str:
+    where = f" ({escaped(found.where)})" if found.where else ""
+    lines = [f"- {MARKS[found.severity]} {escaped(found.id)}{where}: {escaped(found.message)}"]
+    return "\n".join([*lines, *([f"  - what to do: {escaped(found.advice)}"] if found.advice else [])])
+
+
+def _code(code: Code) -> str:
+    """Return a file in a fence that nothing in it can close."""
+    longest = max((len(match[1]) for match in FENCE.finditer(code.text)), default=2)
+    fence = "`" * max(3, longest + 1)
+    text = "\n".join(printable(line) for line in code.text.splitlines())
+    return f"<details><summary>{_entities(code.title)}</summary>\n\n{fence}\n{text}\n{fence}\n\n</details>"

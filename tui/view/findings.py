@@ -1,0 +1,116 @@
+"""Findings as lines for screens, of a running run and of a finished one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tui.judge.catalogue import BY_ID
+from tui.judge.live import LiveFinding, LiveFindings
+from tui.judge.severity import by_weight
+from tui.metrics.units import clock
+from tui.model.record import Finding
+from tui.text.line import BAD, BRIGHT, HEADING, LABEL, TEXT, WARN, Line, Run, labelled, spread
+
+MARKS: dict[str, Run] = {"info": ("·", LABEL), "warning": ("!", WARN), "error": ("✗", BAD)}
+ADVICE = "→ "
+MOST_NAMES = 20  # columns for names of checks; longer ones stand above their reason
+
+
+def brief_lines(findings: Sequence[Finding], width: int) -> list[Line]:
+    """Return each finding with its id and message, the worst first; what to do under the last one of each check."""
+    lines: list[Line] = []
+    ordered = by_weight(findings)
+    last = {finding.id: place for place, finding in enumerate(ordered)}
+    for place, finding in enumerate(ordered):
+        mark, role = MARKS[finding.severity]
+        lines += labelled([(f"{mark} ", role), (f"{finding.id}  ", LABEL)], [(finding.message, TEXT)], width)
+        check = BY_ID.get(finding.id)
+        if check is not None and finding.severity != "info" and last[finding.id] == place:
+            lines += labelled([(" " * (len(finding.id) + 4), TEXT)], [(ADVICE + check.advice, LABEL)], width)
+    return lines
+
+
+def whole_lines(finding: Finding, width: int, when: str = "") -> list[Line]:
+    """Return one finding with all there is to say of it: message, figure and threshold, rule, meaning, what to do."""
+    return check_lines([finding], width, when)
+
+
+def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list[Line]:
+    """Return findings of one check: each message, then once its rule, its meaning, and what to do."""
+    finding = findings[0]
+    mark, role = MARKS[finding.severity]
+    check = BY_ID.get(finding.id)
+    title: list[Run] = [(f"{mark} ", role), (finding.id, BRIGHT), ("  ", TEXT)]
+    title.append((check.title if check is not None else "", HEADING))
+    lines = [Line.of(*spread(title, [(when, LABEL)], width))]
+    for each in findings:
+        lines += labelled([("  ", TEXT)], [(each.message, TEXT)], width)
+    if check is not None:
+        why = " ".join(check.means.split())
+        for name, text, role in (("do", check.advice, TEXT), ("rule", check.rule, LABEL), ("why", why, LABEL)):
+            lines += labelled([(f"  {name:<6}", LABEL)], [(text, role)], width)
+    return [*lines, Line()]
+
+
+def record_lines(findings: Sequence[Finding], not_made: Mapping[str, str], width: int) -> list[Line]:
+    """Return every finding of a record whole, and the checks that could not be made, with the reasons."""
+    found = [line for each in _by_check(findings) for line in check_lines(each, width)]
+    return [*(found or nothing()), *not_made_lines(not_made, width)]
+
+
+def _by_check(findings: Sequence[Finding]) -> list[list[Finding]]:
+    """Return findings by weight, those of one check and weight together: what it means and asks for is the same."""
+    found: dict[tuple[str, str], list[Finding]] = {}
+    for each in by_weight(findings):
+        found.setdefault((each.severity, each.id), []).append(each)
+    return list(found.values())
+
+
+def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Line]:
+    """Return what limits the load, what holds now and what held before, each whole with its time from `zero_t` on."""
+    limiter = found.limiter
+    limited = labelled([("limited by  ", LABEL)], [(limiter.text, TEXT)], width) if limiter is not None else []
+    lines = [line for each in found.now for line in whole_lines(each.finding, width, _since(each, zero_t))]
+    lines = [*limited, *([Line()] if limited else []), *(lines or nothing())]
+    over = [line for each in found.was for line in whole_lines(each.finding, width, _span(each, zero_t))]
+    lines += [Line.of(("Was found, and is over", HEADING)), Line(), *over] if over else []
+    text = f"{len(found.made)} checks can be made while this run goes on; the others are made at its end."
+    text = "The run is over: what is found now is what its record says." if found.settled else text
+    return [*lines, *labelled([], [(text, LABEL)], width), *not_made_lines(found.broken, width)]
+
+
+def _since(each: LiveFinding, zero_t: float) -> str:
+    points = f"{each.points} points, " if each.points > 1 else ""
+    return f"{points}since {_time(each.since_t - zero_t)}"
+
+
+def _time(seconds: float) -> str:
+    """Return a time of the load; what was found of a layout was so before."""
+    return clock(seconds) if seconds >= 0 else "before the load"
+
+
+def _span(each: LiveFinding, zero_t: float) -> str:
+    step = f"step {each.step + 1}, " if each.step is not None else ""
+    step = f"{each.points} points, the last {step}" if each.points > 1 else step
+    return f"{step}{_time(each.since_t - zero_t)} to {_time((each.ended_t or each.since_t) - zero_t)}"
+
+
+def nothing() -> list[Line]:
+    """Return what stands where nothing was found."""
+    return [Line.of(("nothing found", LABEL)), Line()]
+
+
+def not_made_lines(not_made: Mapping[str, str], width: int) -> list[Line]:
+    """Return the checks that could not be made, by the reason."""
+    if not not_made:
+        return []
+    reasons: dict[str, list[str]] = {}
+    for name, reason in not_made.items():
+        reasons.setdefault(reason, []).append(name)
+    told = {reason: ", ".join(names) for reason, names in reasons.items()}
+    column = min(max(map(len, told.values())), MOST_NAMES)
+    lines = [Line.of(("Could not be checked", HEADING)), Line()]
+    for reason, names in told.items():
+        label: list[Run] = [("  ", TEXT), (f"{names:<{column}}", BRIGHT), ("  ", TEXT)]
+        lines += labelled(label, [(reason, LABEL)], width, column + 4)
+    return lines

@@ -1,0 +1,430 @@
+"""The tables of a matrix as lines: one unit for all cells, marks, remarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from tui.metrics import units
+from tui.metrics.registry import BY_UNIT, METRICS
+from tui.metrics.repeat import ci_tells
+from tui.model.record import RunRecord
+from tui.record.cells import Cell, cells_of_record
+from tui.record.matrix import KneeAt, MatrixTable, TableRow, best_of, block_texts, compared, known_by, tables_of
+from tui.text.line import ACCENT, BAD, FAINT, GOOD, LABEL, TEXT, VALUE, WARN, Line, Run, plain_lines
+from tui.text.table import Column, head_line, measured, table_line, widths
+
+BINARY = (("GiB/s", 2.0**30), ("MiB/s", 2.0**20), ("KiB/s", 2.0**10), ("B/s", 1.0))
+LARGEST = 100_000  # of figures in a common unit; larger ones cannot be compared at a glance
+
+
+class FigureScale(Struct, frozen=True):
+    """How the figures of a table are written: their unit in its heading (may be empty), and each figure."""
+
+    unit: str
+    text: Callable[[float | None], str]
+
+
+def scale_of(cells: Sequence[Cell]) -> FigureScale:
+    """Return a common way to write figures: bandwidths in one unit, so that a column can be compared."""
+    found = {cell.unit for cell in cells}
+    if len(found) != 1:
+        return FigureScale("", METRICS["iops"].text)
+    unit = found.pop()
+    if unit == "bytes_per_s":
+        return _bandwidth_scale([cell.value for cell in cells if cell.value])
+    metric = BY_UNIT[unit]
+    return FigureScale(metric.counted, lambda value: metric.text(value).replace(" ", ""))
+
+
+def _bandwidth_scale(values: Sequence[float]) -> FigureScale:
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    place = next((index for index, (_, factor) in enumerate(BINARY) if high >= factor), len(BINARY) - 1)
+    while place < len(BINARY) - 1 and low < 0.1 * BINARY[place][1] and high / BINARY[place + 1][1] < LARGEST:
+        place += 1
+    name, factor = BINARY[place]
+
+    def text(value: float | None) -> str:
+        return units.UNKNOWN if value is None else units.three_digits(value / factor)
+
+    return FigureScale(name, text)
+
+
+MARKS = {"done": "", "failed": "✗", "cut": "!", "running": "›", "missing": "·"}
+SAID = {"failed": "failed", "cut": "stopped", "running": "running", "missing": "not measured"}
+ROLES = {"done": VALUE, "failed": BAD, "cut": WARN, "running": ACCENT, "missing": FAINT}
+CURSOR = f"{ACCENT}~"  # role of the chosen cell
+KNEE = "◆"
+INVALID = "INVALID"
+BAR = "━"
+GAP = "  "
+LEAST_BAR, MOST_BAR = 8, 40
+KNEES_TOLD = 6
+EQUALS_TOLD = 4
+GROUNDS = (8, 16, 24, 32, 40, 48)  # per cent of the series' colour behind a figure, in few steps that can be told apart
+
+
+class MatrixStyle(Struct, frozen=True):
+    """How tables are drawn. `details`: spreads, latencies, bars; without them a row is one short line.
+
+    `cursor` is the key of the chosen cell; with `heat` figures stand on a ground that is the stronger the higher.
+    """
+
+    details: bool = True
+    cursor: str = ""
+    heat: bool = True
+
+
+PLAIN_LOOK = MatrixStyle()
+
+
+def title_of(table: MatrixTable, *, profile: bool = False) -> str:
+    """Return what a table shows: ``read bandwidth, MiB/s``, of several tables the profile before it."""
+    what = {cell.what for cell in table.cells}
+    name = what.pop() if len(what) == 1 else "Headlines"
+    unit = scale_of(table.cells).unit
+    lead = f"{table.profile}: " if profile and table.profile else ""
+    return f"{lead}{name}{f', {unit}' if unit and not name.endswith(unit) else ''}"
+
+
+def table_lines(table: MatrixTable, width: int, look: MatrixStyle = PLAIN_LOOK) -> list[Line]:
+    """Return the heading and the rows of a table in at most `width` cells, as far as that can be."""
+    return list(_grid_lines(table, width, look) if table.is_grid else _list_lines(table, width, look))
+
+
+# -- one cell
+
+
+def series_role(cell: Cell) -> str:
+    """Return the role of a cell's figure: its direction, or that of latencies."""
+    direction = cell.what.partition(" ")[0]
+    return "latency" if cell.unit == "ns" else direction if direction in ("read", "write") else "other"
+
+
+def role_of(cell: Cell) -> str:
+    """Return the role of a cell's figure by its state; of one that is made in part it is plain text."""
+    if cell.state == "missing" and cell.value is not None:
+        return TEXT
+    if cell.invalid and cell.state == "done":
+        return BAD
+    return FAINT if cell.state == "done" and cell.value is None else ROLES[cell.state]
+
+
+def _figure_runs(text: str, cell: Cell | None, share: float, look: MatrixStyle) -> list[Run]:
+    """Return a padded figure; the chosen one and those on a ground keep a blank before them."""
+    role = FAINT if cell is None else role_of(cell)
+    if cell is not None and cell.key == look.cursor:
+        role = CURSOR
+    elif cell is not None and role == VALUE and look.heat and share:
+        step = GROUNDS[min(len(GROUNDS) - 1, int(share * len(GROUNDS)))]
+        role = f"{VALUE}/{series_role(cell)}*{step}"
+    else:
+        return [(text, role)]
+    lead, text = (" ", text[1:]) if text.startswith(" ") else ("", text)
+    before, mark, after = text.partition(KNEE)
+    ground = role.partition("/")[2]
+    return [(lead, TEXT), (before, role), (mark, f"{GOOD}/{ground}" if ground else role), (after, role)]
+
+
+def _value_text(cell: Cell, scale: FigureScale) -> str:
+    """Return the mark of a cell's state and its figure."""
+    if cell.value is None:
+        return MARKS[cell.state] or units.UNKNOWN
+    return mark_of(cell) + scale.text(cell.value)
+
+
+def mark_of(cell: Cell) -> str:
+    """Return the mark before a cell's figure: of its state, and of a figure that is invalid."""
+    return MARKS[cell.state] or (MARKS["failed"] if cell.invalid else "")
+
+
+def _ci(cell: Cell) -> str:
+    """Return the confidence interval: ``±2.1 %``."""
+    if cell.ci is None or not ci_tells(cell.values, cell.ci):
+        return ""
+    return f"±{units.share(cell.ci, 1 if cell.ci < 0.0995 else 0)}"
+
+
+def _spread(cell: Cell, scale: FigureScale) -> str:
+    """Return the lowest and the highest figure of repetitions."""
+    return f"{scale.text(min(cell.values))}–{scale.text(max(cell.values))}" if len(cell.values) > 1 else ""
+
+
+def _efficiency(table: MatrixTable, cell: Cell) -> str:
+    share = table.scaling.get(cell.key)
+    return "" if share is None else units.share(share)
+
+
+def _count(cell: Cell) -> str:
+    """Return how many repetitions were made, of how many; nothing where there is one alone."""
+    if cell.planned <= 1:
+        return ""
+    return f"{cell.made}" if cell.made + cell.skipped >= cell.planned else f"{cell.made}/{cell.planned}"
+
+
+def _note(table: MatrixTable, cell: Cell) -> Run:
+    """Return what is said at the end of a row: its state, that it is the knee."""
+    if cell.state == "missing" and cell.values:
+        return f"{cell.made} of {cell.planned}", TEXT
+    if cell.state in SAID:
+        return SAID[cell.state], role_of(cell)
+    if cell.invalid:
+        return INVALID, BAD
+    if cell.short:
+        return f"only {cell.short}", WARN
+    return (f"{KNEE} knee", GOOD) if cell.key in table.knee_keys else ("", TEXT)
+
+
+def _tops(cells: Sequence[Cell]) -> dict[str, float]:
+    """Return the largest figure by unit."""
+    found = {cell.unit: 0.0 for cell in cells}
+    for cell in cells:
+        found[cell.unit] = max(cell.value or 0.0, found[cell.unit])
+    return found
+
+
+def _share(tops: Mapping[str, float], cell: Cell | None) -> float:
+    """Return a figure as a share of the largest of its kind."""
+    top = tops.get(cell.unit, 0.0) if cell is not None else 0.0
+    return (cell.value or 0.0) / top if cell is not None and top else 0.0
+
+
+# -- grids
+
+
+class _Grid(Struct, frozen=True):
+    """Texts and widths of a grid: `heads` of the values that go down, `lead` of them all, `cell` of a figure."""
+
+    main: Sequence[Sequence[str]]
+    below: Sequence[Sequence[str]]
+    heads: Sequence[int]
+    lead: int
+    cell: int
+
+
+def _grid_of(table: MatrixTable, width: int, look: MatrixStyle) -> _Grid:
+    scale = scale_of(table.cells)
+    main = [[_main_text(table, cell, scale) for cell in row.cells] for row in table.rows]
+    below = [[_below(table, cell, scale) if look.details else "" for cell in row.cells] for row in table.rows]
+    heads = _label_widths(table, look)
+    lead = sum(heads) + len(GAP) * len(heads)
+    cell = max(len(text) for line in [*main, *below, table.columns] for text in line) + len(GAP)
+    if look.details:
+        cell = max(cell, min(len(table.across) + len(GAP), max(1, width - lead)))
+    return _Grid(main, below, heads, lead, cell)
+
+
+def _grid_lines(table: MatrixTable, width: int, look: MatrixStyle) -> Iterator[Line]:
+    grid = _grid_of(table, width, look)
+    room = max(1, (width - grid.lead) // grid.cell)
+    tops = _tops(table.cells)
+    for start in range(0, len(table.columns), room):
+        if start and look.details:
+            yield Line()
+        chosen = slice(start, start + room)
+        yield from _grid_heads(table, grid, table.columns[chosen], look)
+        for row, main, below in zip(table.rows, grid.main, grid.below, strict=True):
+            if any(found is not None for found in row.cells[chosen]):
+                yield from _grid_row(tops, row, grid, chosen, main, below, look)
+
+
+def _label_widths(table: MatrixTable, look: MatrixStyle) -> list[int]:
+    """Return the widths of the values that go down; without details the names of all axes stand above them."""
+    found = [max(len(name), *(len(row.labels[place]) for row in table.rows)) for place, name in enumerate(table.down)]
+    if look.details:
+        return found
+    *others, last = found or [0]
+    return [*others, max(last, len(_corner(table)) - sum(others) - len(GAP) * len(others))]
+
+
+def _corner(table: MatrixTable) -> str:
+    """Return the names of both axes in one text: ``bs\\numjobs``."""
+    return f"{' '.join(table.down)}\\{table.across}" if table.down else table.across
+
+
+def _grid_heads(table: MatrixTable, grid: _Grid, columns: Sequence[str], look: MatrixStyle) -> Iterator[Line]:
+    """Yield the names of the axes and the values that go across, in one line without details."""
+    names = _corner(table).ljust(grid.lead)
+    if look.details:
+        yield Line.of((" " * grid.lead + f"{table.across:>{grid.cell}}", LABEL))
+        names = "".join(name.ljust(size) + GAP for name, size in zip(table.down, grid.heads, strict=True))
+    padding = 2 if table.knees else 0  # figures leave room for the mark
+    yield Line.of((names + "".join(text.rjust(grid.cell - padding) + " " * padding for text in columns), LABEL))
+
+
+def _grid_row(
+    tops: Mapping[str, float],
+    row: TableRow,
+    grid: _Grid,
+    chosen: slice,
+    main: Sequence[str],
+    below: Sequence[str],
+    look: MatrixStyle,
+) -> Iterator[Line]:
+    labels = "".join(text.ljust(size) + GAP for text, size in zip(row.labels or ("",), grid.heads, strict=True))
+    runs: list[Run] = [(labels, TEXT)]
+    for cell, text in zip(row.cells[chosen], main[chosen], strict=True):
+        runs += _figure_runs(f"{text:>{grid.cell}}", cell, _share(tops, cell), look)
+    yield Line.of(*runs)
+    if any(below[chosen]):
+        yield Line.of((" " * len(labels) + "".join(f"{text:>{grid.cell}}" for text in below[chosen]), LABEL))
+
+
+def _main_text(table: MatrixTable, cell: Cell | None, scale: FigureScale) -> str:
+    if cell is None:
+        return ""
+    tail = (f" {KNEE}" if cell.key in table.knee_keys else GAP) if table.knees else ""
+    spread = f" {_ci(cell):>6}" if table.repeated else ""
+    return f"{_value_text(cell, scale)}{spread}{tail}"
+
+
+def _below(table: MatrixTable, cell: Cell | None, scale: FigureScale) -> str:
+    """Return the second line of a cell: lowest and highest, efficiency over hosts."""
+    if cell is None:
+        return ""
+    marks = (cell.short and f"in {cell.short}", INVALID if cell.invalid else "")
+    said = (_spread(cell, scale), _efficiency(table, cell), *marks)
+    text = " ".join(filter(None, said))
+    return text + (GAP if table.knees else "") if text else ""
+
+
+# -- lists
+
+
+def _list_lines(table: MatrixTable, width: int, look: MatrixStyle) -> Iterator[Line]:
+    tops = _tops(table.cells)
+    columns = measured(_columns(table, tops, look), table.rows)
+    if look.details and len(tops) == 1:
+
+        def bar(row: TableRow) -> Run:
+            cell, share = _only(row), _share(tops, _only(row))
+            return BAR * max(1 if share > 0 else 0, round(share * rooms[at])), series_role(cell)
+
+        at = len(columns) - 1
+        columns.insert(at, Column("", bar, least=LEAST_BAR, most=MOST_BAR, drop=20))
+    rooms = widths(columns, width)
+    yield head_line(columns, rooms)
+    for row in table.rows:
+        yield table_line(columns, rooms, row)
+
+
+def _only(row: TableRow) -> Cell:
+    """Return the one cell of a row of a list."""
+    return next(cell for cell in row.cells if cell is not None)
+
+
+def _columns(table: MatrixTable, tops: Mapping[str, float], look: MatrixStyle) -> list[Column[TableRow]]:
+    mixed = len({cell.unit for cell in table.cells}) > 1
+    scale = scale_of(table.cells)
+
+    def figure(row: TableRow) -> list[Run]:
+        cell = _only(row)
+        whole = mixed and cell.value is not None
+        text = mark_of(cell) + BY_UNIT[cell.unit].with_unit(cell.value) if whole else _value_text(cell, scale)
+        share = _share(tops, cell) if not look.details and len(tops) == 1 else 0.0  # else a bar tells it
+        return _figure_runs(text, cell, share, look)
+
+    def of(text: Callable[[Cell], str]) -> Callable[[TableRow], str]:
+        return lambda row: text(_only(row))
+
+    def own(cell: Cell) -> FigureScale:
+        return scale_of([cell]) if mixed else scale
+
+    labels: list[Column[TableRow]] = [
+        Column(name, lambda row, place=place: row.labels[place], right=_is_number(table, name))  # type: ignore[misc]
+        for place, name in enumerate(table.down)
+    ]
+    several = len({cell.what for cell in table.cells}) > 1
+    what = [Column("", of(lambda cell: cell.what), role=LABEL, drop=2)] if several else []
+    details = (
+        Column("±95 %", of(_ci), right=True, role=LABEL, drop=3),
+        Column("min–max", of(lambda cell: _spread(cell, own(cell))), right=True, role=LABEL, drop=4),
+        Column("n", of(_count), right=True, role=LABEL, drop=7),
+        Column("mean", of(lambda cell: _short(cell.mean_ns)), right=True, role=LABEL, drop=6),
+        Column("p99", of(lambda cell: _short(cell.p99_ns)), right=True, role=LABEL, drop=5),
+        Column("scaling", of(lambda cell: _efficiency(table, cell)), right=True, role=LABEL, drop=2),
+    )
+    said = [column for column in details if look.details and any(column.value(row) for row in table.rows)]
+    note: Column[TableRow] = Column("", lambda row: _note(table, _only(row)))
+    return [*labels, *what, Column(scale.unit, figure, right=True), *said, note]
+
+
+def _is_number(table: MatrixTable, name: str) -> bool:
+    return bool(table.axes) and all(name in cell.numbers for cell in table.cells)
+
+
+def _short(value_ns: float | None) -> str:
+    return "" if value_ns is None else units.latency(value_ns)
+
+
+# -- below tables
+
+
+def knee_texts(table: MatrixTable) -> list[str]:
+    """Return a sentence a knee; of many the first few and how many follow."""
+    scale = scale_of(table.cells)
+    told = [knee_text(found, scale) for found in table.knees[:KNEES_TOLD]]
+    more = len(table.knees) - len(told)
+    return [*told, *([f"and {more} knees more"] if more else [])]
+
+
+def knee_text(found: KneeAt, scale: FigureScale) -> str:
+    """Return where a knee is: ``knee over numjobs at bs=1M: 8 with 1056 MiB/s, p99 12.1 ms; 16 gives +5.4 %``."""
+    cell = found.cell
+    at = f" at {' '.join(f'{name}={text}' for name, text in found.others)}" if found.others else ""
+    tail = f", p99 {units.latency(cell.p99_ns)}" if cell.p99_ns is not None else ""
+    figure = f"{scale.text(cell.value)} {scale.unit}".rstrip()
+    gives = "is equal within the spread," if found.equal else "gives"
+    gain = f"{found.next_text} {gives} {units.share(found.gain, 1, '+')}"
+    return f"knee over {found.axis}{at}: {cell.texts[found.axis]} with {figure}{tail}; {gain}"
+
+
+def remarks(tables: Sequence[MatrixTable]) -> list[str]:
+    """Return how to read the tables: what their marks mean, and what figures of repetitions are."""
+    blocks = (text for table in tables if table.axes for text in block_texts(table.cells))
+    return [text for text in (_legend(tables), _repetitions(tables), *blocks, *map(_equals, tables)) if text]
+
+
+def _equals(table: MatrixTable) -> str:
+    """Return which points of a sweep are as good as its best, as far as can be told; empty when none is."""
+    single = table.axes and len(compared(table.cells)) == 1  # else it is told with the best of each block size
+    best, equal = best_of(table.cells) if single else (None, [])
+    if best is None or not equal:
+        return ""
+    named = ", ".join(cell.name for cell in equal[:EQUALS_TOLD])
+    more = f" and {len(equal) - EQUALS_TOLD} more" if len(equal) > EQUALS_TOLD else ""
+    return f"not told apart from the best, {best.name}: {named}{more} (by {known_by([best, *equal])})"
+
+
+def _legend(tables: Sequence[MatrixTable]) -> str:
+    """Return what the marks in these grids mean, those that occur; lists say it in words, knees have a line each."""
+    cells = [cell for table in tables if table.is_grid for cell in table.cells]
+    states = [state for state in SAID if any(cell.state == state for cell in cells)]
+    some = any(cell.state == "missing" and cell.values for cell in cells)
+    said = {**SAID, "missing": "not measured as often as planned"} if some else SAID
+    parts = [f"{MARKS[state]} {said[state]}" for state in states]
+    parts += ["% of linear scaling"] if any(table.is_grid and table.scaling for table in tables) else []
+    return "  ".join(parts)
+
+
+def _repetitions(tables: Sequence[MatrixTable]) -> str:
+    """Return how to read figures of repetitions; an empty text when there are none."""
+    if not any(table.repeated for table in tables):
+        return ""
+    saved = sum(cell.skipped for table in tables for cell in table.cells)
+    tail = f"; {saved} repetitions were not needed" if saved else ""
+    return f"figures are medians of repetitions, ± the 95 % confidence interval of the mean{tail}"
+
+
+def matrix_blocks(record: RunRecord, width: int, *, running: bool = False) -> list[list[str]]:
+    """Return the tables of a run as blocks of lines; none for a run of one step."""
+    tables = tables_of(cells_of_record(record, running=running))
+    blocks = [_block(table, width, named=len(tables) > 1) for table in tables]
+    return [*blocks, said] if (said := remarks(tables)) else blocks
+
+
+def _block(table: MatrixTable, width: int, *, named: bool) -> list[str]:
+    """Return a table with its title above and its knees below."""
+    lines = plain_lines(table_lines(table, width))
+    return [title_of(table, profile=named), *lines, *(f"{KNEE} {text}" for text in knee_texts(table))]

@@ -1,0 +1,314 @@
+"""All objections to a result, and where the record has evidence about each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from tui.judge.severity import Moot
+from tui.metrics import units
+from tui.metrics.figures import kind_of, latency_of, percentile_of, share_text, shown_percentile, spread_of
+from tui.metrics.histogram import Histogram
+from tui.metrics.registry import MIXED, each_io_once
+from tui.record.headline import is_short, length_text
+from tui.view.objections import Objection, ObjectionAnswer, ObjectionEvidence, answers
+from tui.view.step_notes import attest_texts, fullest_texts, precondition_texts, submission_text, timing_texts
+
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord
+    from tui.model.step_record import StepRecord
+
+SHOWN = 99.0  # the percentile recomputed from the hosts
+
+
+# -- why an objection does not apply
+
+
+def one_host(record: RunRecord) -> str:
+    """Return why hosts cannot differ, or nothing."""
+    return "" if len(record.hosts) > 1 else "there was one host"
+
+
+def no_reads(record: RunRecord) -> str:
+    """Return that nothing was read, or nothing."""
+    return "" if "read" in directions(record) or not directions(record) else "nothing was read"
+
+
+def no_writes(record: RunRecord) -> str:
+    """Return that nothing was written, or nothing."""
+    return "" if "write" in directions(record) or not directions(record) else "nothing was written"
+
+
+def no_latencies(record: RunRecord) -> str:
+    """Return that no latencies were measured, or nothing."""
+    return "" if directions(record) else "no latencies of single I/Os"
+
+
+def directions(record: RunRecord) -> set[str]:
+    """Return every direction that was measured."""
+    return {name for step in record.steps for name in step.results.aggregate}
+
+
+# -- evidence
+
+
+def prepared(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
+    """Yield how the storage was prepared, and how page caches were dropped."""
+    yield from (ObjectionEvidence("fact", f"prepared: {text}") for text in precondition_texts(record))
+    dropped = [drop for drop in step.cache_drops if drop.ok] if step is not None else []
+    if dropped:
+        how = ", ".join(dict.fromkeys(drop.method for drop in dropped))
+        yield ObjectionEvidence("fact", f"page cache dropped before the step on {len(dropped)} hosts ({how})")
+
+
+def lasting(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
+    """Yield whether flash and caches were in a steady state before the run."""
+    texts = precondition_texts(record)
+    yield from (ObjectionEvidence("fact", f"prepared: {text}") for text in texts)
+    if not texts:
+        yield ObjectionEvidence("unknown", "not preconditioned; whether the storage was fresh or worn is not recorded")
+
+
+def layout(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
+    """Yield whether the run laid out the files itself."""
+    phases = [phase for phase in (step.phases if step is not None else []) if phase.name == "layout"]
+    phases += [phase for phase in record.phases if phase.name == "layout"]
+    for phase in phases[:1]:
+        took = (phase.end_s or 0.0) - (phase.start_s or 0.0)
+        done = f"in {units.duration(took)}" if phase.ok else "incomplete"
+        yield ObjectionEvidence("fact", f"the run laid out the files itself, {done}")
+
+
+def attested(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
+    """Yield what a person attested."""
+    weights = {"yes": "refutes", "no": "partly", "unknown": "unknown"}
+    for each, text in zip(sorted(record.attested, key=_by_answer), attest_texts(record), strict=True):
+        yield ObjectionEvidence(weights[each.answer], f"attested {text}", "attest")  # type: ignore[arg-type]
+
+
+def _by_answer(each: object) -> int:
+    return ("no", "unknown", "yes").index(getattr(each, "answer", "yes"))
+
+
+def how_long(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
+    """Yield how long the run measured, and how many I/Os are behind the percentiles."""
+    if step is None:
+        return
+    text = length_text(step.measured_s, step.runtime_s)
+    if text:
+        told = step.runtime_s and "of" not in text and record.state != "running"
+        asked = f" of {units.seconds(step.runtime_s)} requested" if told else ""
+        yield ObjectionEvidence("fact", f"{text}{asked}" if not is_short(step) else text)
+    kind = record.latency_kind_of(step)
+    for name, result in step.results.aggregate.items():
+        latency = latency_of(result, name, kind)
+        if name != MIXED and latency is not None and latency.n:  # without those that failed: they have no latency
+            yield ObjectionEvidence("fact", f"{name}: {latency.n:,} I/Os counted")
+
+
+def steadiness(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
+    """Yield how much five equal windows of the load differ."""
+    from tui.judge.proof import cluster_rates
+    from tui.judge.severity import UnknownError
+    from tui.metrics.steady import window_across
+
+    if step is not None:
+        try:
+            window = window_across(cluster_rates(step.series))
+        except UnknownError:
+            window = None
+        if window is not None:
+            apart, drift = units.share(window.range), units.share(window.slope)
+            yield ObjectionEvidence("fact", f"five equal windows: range {apart}, drift {drift}")
+    yield from (ObjectionEvidence("fact", f"prepared: {text}") for text in precondition_texts(record))
+
+
+def repeated(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
+    """Yield what repetitions say about the headline."""
+    from tui.view.step_notes import repeated_text
+
+    if text := repeated_text(record):
+        yield ObjectionEvidence("fact", text)
+
+
+def limited_by(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
+    """Yield the bottleneck, whether an experiment confirmed it, and the load of the clients."""
+    limiter = step.limiter if step is not None else None
+    if step is None or limiter is None:
+        return
+    at_client = limiter.kind in ("client-cpu", "network", "client-device")
+    yield ObjectionEvidence("partly" if at_client else "fact", f"limited by {limiter.text}")
+    if limiter.proof is not None:
+        yield ObjectionEvidence("fact", f"counter-experiment {limiter.proof.text}")
+    yield from (ObjectionEvidence("fact", text) for text in fullest_texts(step))
+
+
+def together(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
+    """Yield start and end skew, and the rate in the time common to all hosts."""
+    yield from (ObjectionEvidence("fact", text) for text in timing_texts(step)) if step is not None else ()
+    for name, result in step.results.aggregate.items() if step is not None else ():
+        if result.window_difference is not None and name != MIXED:
+            rate = f"{units.iops(result.iops_window)} IOPS, {result.window_difference * 100:+.1f} %"
+            yield ObjectionEvidence("fact", f"{name} while all hosts were measuring: {rate}")
+
+
+def laggards(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
+    """Yield how far hosts are from the median, and which hosts dropped out."""
+    if step is None:
+        return
+    for name in each_io_once(step.results.aggregate):
+        rates = {host: dirs[name].iops for host, dirs in step.results.per_host.items() if name in dirs}
+        spread = spread_of(rates)
+        known = {host: share for host, share in spread.shares.items() if share is not None}
+        if known:
+            low, high = min(known, key=lambda host: known[host]), max(known, key=lambda host: known[host])
+            ends = f"{low} {share_text(known[low])} to {high} {share_text(known[high])}"
+            yield ObjectionEvidence("fact", f"{name} IOPS relative to the median host: {ends}")
+    if step.coverage_text:
+        yield ObjectionEvidence("partly", step.coverage_text, "host-loss")
+
+
+def merged(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
+    """Yield whether the hosts' histograms give the percentile again, and what averaging would have given."""
+    if step is None:
+        return
+    kind = record.latency_kind_of(step)
+    for name, result in step.results.aggregate.items():
+        if name != MIXED:
+            yield from _taken_apart(step, name, kind_of(name, kind), len(result.hosts))
+    jobs = any(result.from_samples for dirs in step.results.per_host.values() for result in dirs.values())
+    if jobs:
+        yield ObjectionEvidence(
+            "partly", "figures of some hosts are rebuilt from samples: percentiles are exact to one bucket"
+        )
+
+
+def _taken_apart(step: StepRecord, name: str, kind: str, hosts: int) -> Iterator[ObjectionEvidence]:
+    whole = latency_of(step.results.aggregate[name], name, kind)
+    found = [latency_of(dirs[name], name, kind) for dirs in step.results.per_host.values() if name in dirs]
+    parts = [part for part in found if part is not None]
+    if whole is None or not whole.n:
+        return
+    shown = percentile_of(whole, SHOWN)
+    if whole.buckets is None or not parts or any(part.buckets is None for part in parts):
+        text = f"{name}: no histogram; p99 {units.latency(shown)} is as printed by the load generator"
+        yield (
+            ObjectionEvidence("unknown", text)
+            if hosts > 1 or whole.buckets is None
+            else ObjectionEvidence("fact", text)
+        )
+        return
+    again = Histogram()
+    for part in parts:
+        assert part.buckets is not None
+        again.merge(Histogram.from_buckets(part.buckets))
+    value = again.percentiles((SHOWN,), at_most=whole.max_ns).get("99")
+    if value != shown or again.total != whole.n:
+        text = f"{name}: the hosts' histograms give p99 {units.latency(value)}, not {units.latency(shown)}"
+        yield ObjectionEvidence("confirms", text)
+        return
+    said = f"{name} p99 {units.latency(shown_percentile(whole, SHOWN))} is of {whole.n:,} single I/Os"
+    if len(parts) > 1:
+        each = fmean(percentile_of(part, SHOWN) or 0 for part in parts)
+        said += f", recomputed here from the histograms of {len(parts)} hosts (the mean of the hosts' p99 would be"
+        said += f" {units.latency(each)})"
+    else:
+        said += ", recomputed here from its histogram"
+    yield ObjectionEvidence("refutes", said)
+
+
+def waiting(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
+    """Yield which latency is shown, and what it leaves out."""
+    if step is None or not step.results.aggregate:
+        return
+    kind = record.latency_kind_of(step)
+    no_queue = (record.checks_not_made or {}).get("slat") == Moot.SUBMISSION
+    if kind == "lat" or no_queue:
+        why = "lat, from the request of the I/O" if kind == "lat" else f"{kind}, and {Moot.SUBMISSION}"
+        yield ObjectionEvidence("refutes", f"latency shown is {why}: the whole wait")
+    else:
+        yield ObjectionEvidence("fact", f"latency shown is {kind}, from submission to completion")
+        yield from (ObjectionEvidence("partly", text) for text in [submission_text(step, kind)] if text)
+    if record.checks_not_made and record.checks_not_made.get("V24") == Moot.RATE:
+        yield ObjectionEvidence(
+            "fact", "closed loop: no requests while it waits, so a stall counts once per I/O in flight"
+        )
+
+
+def clock_offsets(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
+    """Yield the largest clock offset, which times in the record are corrected for."""
+    known = ((host.name, host.clock) for host in record.hosts)
+    clocks = {name: clock for name, clock in known if clock is not None and clock.method == "exchange"}
+    offsets = {host: clock.offset_s for host, clock in clocks.items() if clock.offset_s is not None}
+    if offsets:
+        worst = max(offsets, key=lambda host: abs(offsets[host]))
+        within = max(clock.uncertainty_s or 0.0 for clock in clocks.values())
+        text = f"largest offset {offsets[worst] * 1e3:+.1f} ms ({worst}), ±{within * 1e3:.1f} ms"
+        yield ObjectionEvidence("fact", f"{text}; times in the record are corrected")
+
+
+def errors(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
+    """Yield how the run ended."""
+    if record.state == "complete":
+        yield ObjectionEvidence("refutes", "all hosts reported in every step, without errors")
+    elif record.state not in ("imported", "baseline"):
+        yield ObjectionEvidence("partly", record.reason or f"the run is {record.state}")
+    problems = [f"{host.name}: {problem.message}" for host in record.hosts for problem in host.problems]
+    yield from (ObjectionEvidence("partly", text) for text in problems[:3])
+
+
+def kept(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
+    """Yield what the figures can be recomputed from."""
+    found = record.provenance
+    if record.state == "baseline":
+        yield ObjectionEvidence("unknown", "published result: no raw output to recompute it from")
+        return
+    if found.artefacts:
+        size = units.size(sum(each.bytes for each in found.artefacts))
+        again = f"benchtui runs verify {record.run_id}"
+        files = f"{len(found.artefacts)} raw files ({size}) kept with their SHA-256"
+        yield ObjectionEvidence("refutes", f"{files}; to recompute all figures: {again}")
+    else:
+        yield ObjectionEvidence("unknown", "no raw output of the load generator")
+    if found.journal is not None and found.journal.damaged_lines:
+        yield ObjectionEvidence("partly", f"{found.journal.damaged_lines} lines of the journal are damaged")
+
+
+def differences(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
+    """Yield which hosts are one machine, and how hosts differ in ways that affect figures."""
+    from tui.record.host_facts import facts_together
+    from tui.text.facts import differing_lines, machine_lines
+
+    same = machine_lines({host.name: host.facts for host in record.hosts})
+    for label, runs in (*same, *differing_lines(facts_together(record))):
+        yield ObjectionEvidence("fact", f"{label}: {''.join(text for text, _ in runs)}")
+
+
+OBJECTIONS: tuple[Objection, ...] = (
+    Objection("cache", "It came from a cache", ("V03", "V05", "V06", "V07", "V21", "rank-shift"), ("V03",), prepared),
+    Objection("holes", "The files had holes", ("V04",), ("V04",), layout, no_reads),
+    Objection("compressible", "The data was compressible", ("V22",), ("V22",), None, no_writes),
+    Objection("steady", "It was not steady", ("V10", "V11", "stall", "V30"), ("V10",), steadiness),
+    Objection("short", "It was too short", ("short", "V09", "V23"), ("V09",), how_long),
+    Objection("luck", "It was luck", ("V28", "sweep", "iterations"), ("V28",), repeated),
+    Objection("client", "The client was the bottleneck", ("V15", "V16"), ("V15",), limited_by),
+    Objection("together", "The hosts did not start together", ("V12", "never-together"), ("V12",), together, one_host),
+    Objection("lagged", "One host lagged", ("V14", "host-loss"), ("V14",), laggards, one_host),
+    Objection("averaged", "The percentiles are averaged", (), (), merged, no_latencies),
+    Objection("waiting", "The latency leaves out waiting", ("slat", "V24"), (), waiting, no_latencies),
+    Objection("depth", "That was not the stated load", ("V02", "depth", "V24"), ("V02",)),
+    Objection("errors", "Errors were left out", ("V01", "host-loss", "V29"), ("V01",), errors),
+    Objection("durable", "The writes were not durable", ("V25", "sync"), ("V25",), attested, no_writes),
+    Objection("clocks", "The clocks were wrong", ("V13", "clock-step"), ("V13",), clock_offsets, one_host),
+    Objection("alike", "The hosts were not alike", ("V20", "shared-files"), ("V20",), differences, one_host),
+    Objection("quiet", "Something else was running", ("V17", "other-load"), ("V17",)),
+    Objection("fresh", "The storage was not in its usual state", ("precondition", "V08", "V18", "attest"), (), lasting),
+    Objection("tuned", "The machine was not tuned", ("V19",), ("V19",)),
+    Objection("changed", "The figures were changed afterwards", (), (), kept),
+)
+
+
+def objections_to(record: RunRecord) -> list[ObjectionAnswer]:
+    """Answer every objection to a run, worst first. Empty if nothing was measured."""
+    return answers(OBJECTIONS, record)

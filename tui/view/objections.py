@@ -1,0 +1,256 @@
+"""Objections to a figure: answer them from the record, and print them as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from tui.judge.severity import Moot
+from tui.metrics.units import plural
+from tui.model.plain import printable
+from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, WARN, Line, Run, labelled, spread
+
+if TYPE_CHECKING:
+    from tui.model.record import Finding, RunRecord
+    from tui.model.step_record import StepRecord
+
+Weight = Literal["refutes", "confirms", "partly", "unknown", "fact", "n/a"]
+"""What a piece of evidence does to an objection; `fact`: it is context."""
+
+Standing = Literal["stands", "partly-stands", "unknown", "refuted", "n/a"]
+"""The answer to an objection, worst for the run first."""
+
+STANDINGS: tuple[Standing, ...] = ("stands", "partly-stands", "unknown", "refuted", "n/a")
+MOOT = frozenset(map(str, Moot))
+WEIGHT_OF: dict[str, Weight] = {"error": "confirms", "warning": "partly", "info": "partly"}
+
+
+class ObjectionEvidence(Struct, frozen=True):
+    """One piece of evidence, and the check it comes from; without a check it is from the record itself.
+
+    `passed`: the check ran and found nothing; `words` follow its rule.
+    """
+
+    weight: Weight
+    words: str
+    check: str = ""
+    passed: bool = False
+
+    @property
+    def text(self) -> str:
+        """Return the evidence as text. The catalogue of checks has the rules; it is loaded only here."""
+        if not self.passed:
+            return self.words
+        from tui.judge.catalogue import BY_ID
+
+        return f"checked: {BY_ID[self.check].rule}{self.words}"
+
+
+Look = Callable[["RunRecord", "StepRecord | None"], Iterator[ObjectionEvidence]]
+
+
+class Objection(Struct, frozen=True):
+    """An argument against a figure.
+
+    `checks` bear on it; if one of the `decisive` ones could not run, the answer is unknown. `not_applicable` returns
+    why it does not apply to a run, or nothing; `look` yields further evidence about the step of the headline.
+    """
+
+    id: str
+    claim: str
+    checks: tuple[str, ...] = ()
+    decisive: tuple[str, ...] = ()
+    look: Look | None = None
+    not_applicable: Callable[[RunRecord], str] | None = None
+
+
+class ObjectionAnswer(Struct, frozen=True):
+    """An objection, its answer, and the evidence."""
+
+    objection: Objection
+    standing: Standing
+    evidence: tuple[ObjectionEvidence, ...]
+
+
+def answers(objections: Sequence[Objection], record: RunRecord) -> list[ObjectionAnswer]:
+    """Answer every objection to a run, worst first. Empty if nothing was measured."""
+    if headline_step(record) is None:
+        return []
+    found = [answer_to(objection, record) for objection in objections]
+    return sorted(found, key=lambda answer: STANDINGS.index(answer.standing))
+
+
+def answer_to(objection: Objection, record: RunRecord) -> ObjectionAnswer:
+    """Answer one objection to a run."""
+    why = objection.not_applicable(record) if objection.not_applicable is not None else ""
+    if why:
+        return ObjectionAnswer(objection, "n/a", (ObjectionEvidence("fact", why),))
+    step = headline_step(record)
+    looked = tuple(objection.look(record, step)) if objection.look is not None else ()
+    evidence = (*_of_findings(objection, record), *looked, *_of_checks(objection, record))
+    open_ = any(each.weight == "unknown" for each in looked)
+    return ObjectionAnswer(objection, standing_of(objection, record, evidence, open_=open_), evidence)
+
+
+def standing_of(
+    objection: Objection, record: RunRecord, evidence: Sequence[ObjectionEvidence], *, open_: bool
+) -> Standing:
+    """Weigh the evidence about an objection; `open_`: the record itself leaves something open."""
+    weights = {each.weight for each in evidence}
+    if "confirms" in weights:
+        return "stands"
+    if "partly" in weights:
+        return "partly-stands"
+    not_made = record.checks_not_made or {}
+    decisive = [check for check in objection.decisive if not_made.get(check) not in MOOT]
+    open_ = open_ or any(check not in (record.checks or []) for check in decisive)
+    if not open_ and "refutes" in weights:
+        return "refuted"
+    moot = not open_ and "unknown" not in weights and objection.decisive and not decisive
+    return "n/a" if moot else "unknown"
+
+
+def _of_findings(objection: Objection, record: RunRecord) -> Iterator[ObjectionEvidence]:
+    for finding in record.findings:
+        if finding.id in objection.checks:
+            text = f"{finding.message}{_where(record, finding)}"
+            yield ObjectionEvidence(WEIGHT_OF[finding.severity], text, finding.id)
+
+
+def _where(record: RunRecord, finding: Finding) -> str:
+    """Return which of several steps a finding is about."""
+    if len(record.steps) < 2:
+        return ""
+    step, several = finding.scope.get("step"), str(finding.scope.get("steps") or "").split()
+    if several:
+        return f" (on {len(several)} of {len(record.steps)} steps)"
+    return f" ({record.steps[step].name})" if isinstance(step, int) and step < len(record.steps) else ""
+
+
+def _of_checks(objection: Objection, record: RunRecord) -> Iterator[ObjectionEvidence]:
+    """Yield the rules of checks that passed, then the checks that could not run, with the reason."""
+    if record.checks is None:
+        return
+    found = {finding.id for finding in record.findings}
+    passed = [name for name in objection.checks if name in record.checks and name not in found]
+    yield from (ObjectionEvidence("refutes", _changed(record, name), name, passed=True) for name in passed)
+    for name in objection.checks:
+        reason = (record.checks_not_made or {}).get(name)
+        if reason is not None:
+            moot = reason in MOOT
+            yield ObjectionEvidence("n/a" if moot else "unknown", reason if moot else f"not checked: {reason}", name)
+
+
+def _changed(record: RunRecord, check: str) -> str:
+    """Return which thresholds of a check the profile changed."""
+    changed = [f"{name} {value:g}" for name, value in record.thresholds.items() if name.partition(".")[0] == check]
+    return f" (by the profile's own {', '.join(changed)})" if changed else ""
+
+
+def headline_step(record: RunRecord) -> StepRecord | None:
+    """Return the step that the headline comes from, else the first one that measured something."""
+    index = record.headline.step if record.headline is not None else None
+    measured = [step for step in record.steps if (step.results.aggregate or step.metadata) and not step.warmup]
+    return next((step for step in measured if step.index == index), measured[0] if measured else None)
+
+
+def counts(found: Sequence[ObjectionAnswer]) -> dict[Standing, int]:
+    """Count the answers by standing, worst first."""
+    return {each: count for each in STANDINGS if (count := sum(answer.standing == each for answer in found))}
+
+
+MARKS: dict[Standing, Run] = {
+    "stands": ("✗", BAD),
+    "partly-stands": ("!", WARN),
+    "unknown": ("?", LABEL),
+    "refuted": ("✓", GOOD),
+    "n/a": ("·", LABEL),
+}
+WORDS: dict[Standing, str] = {
+    "stands": "stands",
+    "partly-stands": "partly stands",
+    "unknown": "unknown",
+    "refuted": "refuted",
+    "n/a": "n/a",
+}
+COUNTED: dict[Standing, str] = {**WORDS, "stands": "stand", "partly-stands": "partly stand"}
+SIGNS: dict[Weight, Run] = {
+    "refutes": ("✓", GOOD),
+    "confirms": ("✗", BAD),
+    "partly": ("!", WARN),
+    "unknown": ("?", LABEL),
+    "fact": (" ", TEXT),
+    "n/a": (" ", TEXT),
+}
+ORDER: tuple[Weight, ...] = ("confirms", "partly", "refutes", "fact", "unknown")
+OLD = "The record lists no checks: an older version wrote it. The answers below use its figures alone."
+
+
+def counts_runs(answers: Sequence[ObjectionAnswer]) -> list[Run]:
+    """Count the answers: ``20 objections: 1 stands, 3 unknown, 12 refuted``."""
+    found = counts(answers)
+    runs: list[Run] = [(f"{plural(len(answers), 'objection')}: ", TEXT)]
+    for place, (standing, count) in enumerate(found.items()):
+        word = (WORDS if count == 1 else COUNTED)[standing]
+        runs += [(", " if place else "", TEXT), (f"{count} {word}", MARKS[standing][1])]
+    return runs
+
+
+def objection_lines(answers: Sequence[ObjectionAnswer], width: int, *, judged: bool = True) -> list[Line]:
+    """Return all objections with their evidence, worst first; those that do not apply are listed at the end.
+
+    `judged`: the record says which checks ran.
+    """
+    if not answers:
+        return [Line.of(("nothing was measured: no figure to object to", LABEL))]
+    lines = labelled([], counts_runs(answers), width)
+    lines += [] if judged else labelled([], [(OLD, WARN)], width)
+    lines.append(Line())
+    silent = [answer for answer in answers if answer.standing == "unknown" and not _has_evidence(answer)]
+    for answer in answers:
+        lines += answer_lines(answer, width) if answer.standing != "n/a" and answer not in silent else []
+    if silent:
+        mark, role = MARKS["unknown"]
+        claims = ", ".join(f'"{answer.objection.claim}"' for answer in silent)
+        lines += labelled([(f"{mark} ", role)], [(f"no data about {claims}", LABEL)], width)
+    return [*lines, *not_applicable_lines([answer for answer in answers if answer.standing == "n/a"], width)]
+
+
+def _has_evidence(answer: ObjectionAnswer) -> bool:
+    return any(each.weight != "n/a" for each in answer.evidence)
+
+
+def not_applicable_lines(answers: Sequence[ObjectionAnswer], width: int) -> list[Line]:
+    """Return the objections that do not apply, grouped by reason."""
+    reasons: dict[str, list[str]] = {}
+    for answer in answers:
+        why = "; ".join(each.text for each in answer.evidence if each.weight in ("fact", "n/a"))
+        reasons.setdefault(why, []).append(f'"{answer.objection.claim}"')
+    mark, role = MARKS["n/a"]
+    lines = []
+    for why, claims in reasons.items():
+        lines += labelled([(f"{mark} ", role)], [(f"{WORDS['n/a']}, {why}: {', '.join(claims)}", LABEL)], width)
+    return lines
+
+
+def answer_lines(answer: ObjectionAnswer, width: int) -> list[Line]:
+    """Return one objection: the claim, its answer, and the evidence."""
+    mark, role = MARKS[answer.standing]
+    claim: list[Run] = [(f"{mark} ", role), (f'"{answer.objection.claim}"', BRIGHT)]
+    lines = [Line.of(*spread(claim, [(WORDS[answer.standing], role)], width))]
+    for weight in ORDER:
+        for each in answer.evidence:
+            lines += evidence_lines(each, width) if each.weight == weight else []
+    moot = ", ".join(f"{each.check} ({each.text})" for each in answer.evidence if each.weight == "n/a")
+    return [*lines, *(labelled([("    ", TEXT)], [(f"n/a: {moot}", LABEL)], width) if moot else []), Line()]
+
+
+def evidence_lines(evidence: ObjectionEvidence, width: int) -> list[Line]:
+    """Return one piece of evidence with its sign and the check it comes from."""
+    sign, role = SIGNS[evidence.weight]
+    text = " ".join(printable(evidence.text).split())
+    weak = evidence.weight in ("fact", "unknown")
+    runs: list[Run] = [(f"{evidence.check}  " if evidence.check else "", LABEL), (text, LABEL if weak else TEXT)]
+    return labelled([(f"  {sign} ", role)], [run for run in runs if run[0]], width)

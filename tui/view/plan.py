@@ -1,0 +1,385 @@
+"""A plan in words: bytes, steps, swept values, time, every fact that --dry-run and Review show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from math import prod
+
+from msgspec import Struct
+
+from tui.capacity.budget import AFTER_OVER_S, lead_s, points_planned
+from tui.metrics import units
+from tui.metrics.repeat import repetitions_needed
+from tui.model.plain import some
+from tui.model.plan import Plan, Step, is_device, sharing_note, written_devices
+from tui.model.search import SAID
+from tui.record.cells import value_texts
+
+STEPS_IN_FULL = 4  # of a plan with more, the first one stands for all
+NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|sixty|hundred"
+STATED = re.compile(rf"\d|\b(?:{NUMBERS})\b", re.IGNORECASE)  # a figure in a title
+
+
+class PlanPart(Struct, frozen=True):
+    """One profile of a plan: its steps, the seconds they take (None: not bound by time), the values it sweeps over."""
+
+    profile: str
+    points: int
+    steps: int
+    seconds: float | None
+    axes: dict[str, list[str]]
+
+    @property
+    def share_text(self) -> str:
+        """How many combinations of the values are measured: ``23 of the 60 combinations``; empty when all are."""
+        combinations = prod(map(len, self.axes.values()))
+        known = len(self.axes) < 2 or combinations == self.points
+        return "" if known else f"{self.points} of the {combinations} combinations"
+
+
+def title_text(title: str, changed: Mapping[str, str], target: str | None) -> str:
+    """Return the title of a profile, marked when it states figures that changed parameters may make untrue.
+
+    Another `target` alone makes no figure untrue, and neither does any change a title without figures.
+    """
+    other = [name for name, value in changed.items() if value != target]
+    return f"changed from: {title}" if other and STATED.search(title) else title
+
+
+def changed_text(changed: Mapping[str, str]) -> str:
+    """Return the changed parameters: ``runtime=20s, size=16M``."""
+    return ", ".join(f"{name}={value}" for name, value in changed.items())
+
+
+def added_text(plan: Plan) -> str:
+    """Return the names of options that benchtui adds to the profile's jobs; empty: none."""
+    return ", ".join(dict.fromkeys(name for step in plan.steps for name in step.added_options))
+
+
+def after_text(plan: Plan) -> str:
+    """Return what becomes of test files: one program over all hosts may remove its own in its last phase."""
+    if not has_files(plan):
+        return "there are no test files; what is on devices stays as it is then"
+    own = [step.mpi is not None and "remove" in step.directions for step in plan.steps]
+    if own and all(own):
+        return f"the test removes its own files; what a cut-off run leaves {'is removed' if plan.cleanup else 'stays'}"
+    others = "other test files" if any(own) else "test files"
+    return f"{others} {'are removed' if plan.cleanup else 'stay'}"
+
+
+def has_files(plan: Plan) -> bool:
+    """Tell whether a plan may make files: devices alone are neither made nor removed."""
+    tasks = [task for step in plan.steps for task in step.tasks]
+    paths = [spec.path for task in tasks for spec in task.files]
+    return not paths or not all(map(is_device, paths)) or any(task.directories for task in tasks)
+
+
+def targets_of(plan: Plan) -> list[str]:
+    """Return what a plan works on: its devices, or the directory or path it is about."""
+    files = [spec.path for step in plan.steps for task in step.tasks for spec in task.files]
+    devices = list(dict.fromkeys(path for path in files if is_device(path)))
+    return devices or ([plan.target] if plan.target else [])
+
+
+def time_note(plan: Plan) -> str:
+    """Return what is on top of the planned time of the load; a search is told by itself: `search_texts`."""
+    extra = [name for name, there in (("layout", any(layout_bytes(plan).values())), ("fill", has_fill(plan))) if there]
+    return f" of load, plus {' and '.join(extra)}" if extra else " of load"
+
+
+SOUGHT = {"capacity": "the most {} that keep", "curve": "latency over load", "scaling": "{} over numbers of hosts"}
+
+
+def search_texts(plan: Plan) -> list[tuple[str, str]]:
+    """Return what a plan searches for, over what, and what it may cost, each with its name; nothing of others."""
+    search = plan.search
+    if search is None:
+        return []
+    unit = "IOPS" if search.objective == "iops" else "bytes a second"
+    wanted = " ".join(filter(None, (SOUGHT[search.kind].format(unit), ", ".join(each.text for each in search.limits))))
+    over = "; ".join(" ".join((knob.name, *map(str, knob.values))) for knob in search.over)
+    shares = f", {' '.join(map(units.share, search.shares))} of the maximum, in {search.order} order"
+    tail = f", over {over}" if search.kind != "curve" else shares
+    spans = [search.point_s] if search.kind == "scaling" else sorted({search.point_s, search.most_point_s})
+    leads = sorted({lead_s(search, span) for span in spans} - {0.0})
+    each, before = (" to ".join(units.duration(span) for span in some) for some in (spans, leads))
+    each += f" each after {before} of load" if leads else " each"
+    within = f", {units.duration(search.within_s)} of load and pauses at most" if search.within_s else ""
+    count, most = points_planned(search), " at most" if search.kind == "capacity" else ""
+    found = [("searches", wanted + tail), ("measures", f"{count} points{most}, {each}{within}")]
+    names = [job.name for job in plan.slots[0].jobs]
+    if len(names) > 1 and search.kind != "scaling":
+        found.append(("shares", f"{', '.join(names)} share each offered rate as they share full load"))
+    return found
+
+
+def time_bounds(plan: Plan) -> tuple[float, float] | None:
+    """Return the seconds of load and pauses that a plan takes, and takes at most; None: it is not bound by time.
+
+    A search has shortest points in the first, and longest in the second, as far as it may spend so much; points that
+    are known beforehand count without those that may have to be measured again.
+    """
+    planned, search = plan.expected_s, plan.search
+    if planned is None or search is None:
+        return None if planned is None else (planned, planned)
+    shortest = search.point_s + lead_s(search, search.point_s)
+    most_s = max(search.most_point_s, search.point_s)
+    longest = shortest if search.kind == "scaling" else most_s + lead_s(search, most_s) + AFTER_OVER_S
+    may_spend = float("inf") if search.within_s is None else search.within_s
+    besides = planned - sum(step.expected_s or 0.0 for step in plan.slots)
+    least, most = (besides + min(points_planned(search) * each, may_spend) for each in (shortest, longest))
+    return least, most
+
+
+def time_told(plan: Plan, text: Callable[[float], str]) -> str:
+    """Return how long a plan takes: `20:00`, of a search `about 20:00 to 1h 02m`; empty: as long as it takes."""
+    bounds = time_bounds(plan)
+    if bounds is None:
+        return ""
+    least, most = map(text, bounds)
+    return most if least == most else f"about {least} to {most}"
+
+
+def has_fill(plan: Plan) -> bool:
+    """Tell whether something is filled before it is measured."""
+    return any(step.is_fill for step in plan.steps)
+
+
+def layout_bytes(plan: Plan) -> dict[str, int]:
+    """Return by host how many bytes of test files must be there before the measurement."""
+    files: dict[tuple[str, str], int] = {}
+    for step in plan.steps:
+        for task in step.tasks:
+            for spec in task.files if task.layout else ():
+                key = (task.host, spec.path)
+                files[key] = max(files.get(key, 0), spec.size_bytes)
+    totals = {host.name: 0 for host in plan.hosts}
+    for (host, _), size in files.items():
+        totals[host] += size
+    return totals
+
+
+def written_bytes(plan: Plan) -> dict[str, int | None]:
+    """Return by host the most bytes that the measurement itself overwrites or creates; None is no bound.
+
+    Files that several steps write to count once.
+    """
+    written: dict[tuple[str, frozenset[str]], int | None] = {}
+    for step in plan.steps:
+        for task in step.tasks if writes_at_all(step) and not step.is_fill else ():
+            key = (task.host, frozenset(spec.path for spec in task.written))
+            before, writes = written.get(key, 0), task.writes_bytes
+            written[key] = None if before is None or writes is None else max(before, writes)
+    totals: dict[str, int | None] = {task.host: 0 for step in plan.steps for task in step.tasks}
+    for (host, paths), each in written.items():
+        known = totals[host]
+        if any(other == host and paths < more for other, more in written):
+            continue  # another step writes to these files and to more of them
+        totals[host] = None if known is None or each is None else known + each
+    return totals
+
+
+def writes_at_all(step: Step) -> bool:
+    """Return whether a step's load writes, trims or mixes."""
+    return any(direction != "read" for direction in step.directions)
+
+
+def steps_text(plan: Plan) -> str:
+    """Return how many steps there are and why: points, repetitions, warm-ups."""
+    cells = len({step.cell_key for step in plan.steps if not step.warmup})
+    warmups = sum(step.warmup and step.precondition is None for step in plan.steps)
+    count = "" if cells == len(plan.steps) else f"{len(plan.steps)}: "
+    if plan.search is not None:
+        return f"{count}{cells} points at most; shown is the heaviest load that one may have"
+    over = f" over {', '.join(plan.axes)}" if plan.axes else ""
+    parts = [f"{count}{cells} {'point' if cells == 1 else 'points'}{over}"]
+    most = max(step.repetition for step in plan.steps)
+    if plan.until is not None:
+        width = f"{plan.until.width * 100:g} %"
+        parts.append(f"each {plan.until.least} to {plan.until.most} times, until known to ±{width}")
+    elif most > 1:
+        parts.append("each twice" if most == 2 else f"each {most} times")
+    parts += [f"{warmups} warm-up{'s' if warmups > 1 else ''}"] if warmups else []
+    return ", ".join(parts)
+
+
+def parts_of(plan: Plan) -> list[PlanPart]:
+    """Return the profiles of a plan with what they sweep over, in order."""
+    groups: dict[str, list[Step]] = {}
+    for step in plan.steps:
+        groups.setdefault(step.profile or plan.profile.tag, []).append(step)
+    return [_part(profile, steps) for profile, steps in groups.items()]
+
+
+def _part(profile: str, steps: list[Step]) -> PlanPart:
+    axes: dict[str, list[str]] = {}
+    for step in steps:
+        for name, text in value_texts(step.cell, step.point).items():
+            known = axes.setdefault(name, [])
+            known += [text] if text not in known else []
+    spans = [step.expected_s for step in steps if not step.is_fill]
+    pauses = sum(step.pause_s for step in steps)
+    seconds = None if None in spans else pauses + sum(span or 0.0 for span in spans)
+    cells = {step.cell_key for step in steps if not step.warmup}
+    return PlanPart(profile, len(cells), len(steps), seconds, axes)
+
+
+def precondition_texts(plan: Plan) -> list[str]:
+    """Return what is done for the state of the storage before anything is measured, and what was left out of it."""
+    found = [_fill_text(step) for step in plan.steps if step.is_fill]
+    rounds = [step for step in plan.steps if step.precondition is not None and step.is_round]
+    cells = list(dict.fromkeys(step.cell_key for step in rounds))
+    if rounds and rounds[0].precondition is not None:
+        rule, each = rounds[0].precondition, units.duration(rounds[0].expected_s)
+        where = f" before each of {len(cells)} points" if len(cells) > 1 else ""
+        within, drift = units.share(rule.range), units.share(rule.slope)
+        until = f"until {rule.window} of them are within {within} of their mean and drift by {drift}"
+        found.append(f"at most {rule.rounds} rounds of {each} of its own load{where}, {until} at most")
+    left_out = "left out at launch: what the storage held before is what is measured"
+    return [*found, *([left_out] if plan.no_precondition else [])]
+
+
+def _fill_text(step: Step) -> str:
+    """Return what a fill writes: how often, how much on each host and in all."""
+    times = step.precondition.times if step.precondition is not None else 1
+    sizes = [task.writes_bytes for task in step.tasks]
+    known = [size for size in sizes if size is not None]
+    files = {spec.path for task in step.tasks for spec in task.files}
+    what = f"{step.profile}: " if step.profile else ""
+    often = {1: "once", 2: "twice"}.get(times, f"{times} times")
+    if len(known) < len(sizes):
+        return f"{what}writes all of {', '.join(sorted(files)[:3])} {often}"
+    each = f", up to {units.size(max(known))} a host" if len(known) > 1 else ""
+    noun = "file" if len(files) == 1 else "files"
+    return f"{what}writes its {noun} whole {often}: {units.size(sum(known))} in all{each}"
+
+
+def steps_in_full(plan: Plan) -> list[Step]:
+    """Return the steps that are shown one by one: all of a few, else the first fill and the first measurement."""
+    if len(plan.steps) <= STEPS_IN_FULL:
+        return plan.steps
+    measured = next((step for step in plan.steps if not step.warmup), plan.steps[0])
+    return [*[step for step in plan.steps if step.is_fill][:1], measured]
+
+
+def values_text(values: list[str]) -> str:
+    """Return the values of an axis, the middle left out when there are many."""
+    shown = values if len(values) <= 12 else [*values[:8], "...", *values[-3:]]
+    return " ".join(shown)
+
+
+BIG_LAYOUT_BYTES = 100 * 2**30
+ADDS = "adds"  # options of job files: Review shows this fact with the commands
+CACHES = {"no": "left as they are", "try": "dropped where that is allowed", "require": "dropped, or the run ends"}
+
+
+class PlanFact(Struct, frozen=True):
+    """One fact: its label, what matters of it, `names` that may be cut to the room there is, what matters less."""
+
+    label: str
+    text: str
+    more: str = ""
+    names: tuple[str, ...] = ()
+
+
+def plan_facts(plan: Plan) -> Iterator[PlanFact]:
+    """Yield what a plan is about: what answers what, where, how long, how much."""
+    profile = plan.profile
+    title = title_text(profile.title, profile.changed, plan.target)
+    yield PlanFact("profile", title, f"  {profile.tag} v{profile.version}")
+    if profile.changed:
+        yield PlanFact("changed", changed_text(profile.changed))
+    count = f"{len(plan.hosts)}: " if len(plan.hosts) > 1 else ""
+    yield PlanFact("hosts", count, names=tuple(host.name for host in plan.hosts))
+    yield from (PlanFact("from", each.spec, f"  {len(each.hosts)} hosts at {each.utc}") for each in plan.sources)
+    if plan.servers:
+        yield PlanFact("servers", "", " (looked at, no load)", tuple(server.name for server in plan.servers))
+    yield PlanFact("target", some(targets_of(plan)) or units.UNKNOWN)
+    yield PlanFact("time", time_told(plan, time_text) or time_text(None), time_note(plan) if plan.expected_s else "")
+    yield PlanFact("layout", *each_and_all(layout_bytes(plan), "nothing is laid out", "where missing"))
+    yield PlanFact("writes", *each_and_all(written_bytes(plan), nothing_written(plan), "while it measures"))
+    yield from (PlanFact(name, text) for name, text in search_texts(plan))
+    yield from (PlanFact("prepares", text) for text in precondition_texts(plan))
+    yield PlanFact("after", after_text(plan))
+    yield PlanFact("caches", CACHES[plan.drop_caches])
+    if text := compare_text(plan):
+        yield PlanFact("compare", text)
+    yield from (PlanFact("attested", each.answer, f"  {each.question} ({each.id})") for each in plan.attested)
+    if plan.proves is not None:
+        experiment = plan.proves.experiment
+        yield PlanFact("proves", f"{plan.proves.kind} as the limiter of {plan.proves.run_id}, {plan.proves.limiter}")
+        yield PlanFact("", f"predicted with {SAID[experiment.change]}: {experiment.prediction.text}")
+    if added := added_text(plan):
+        yield PlanFact(ADDS, added, "  (to the profile's options; see the job file)")
+
+
+def warnings(plan: Plan) -> list[str]:
+    """Return what somebody should have read before the run starts."""
+    found: list[str] = []
+    total = sum(layout_bytes(plan).values())
+    if plan.allow_device and any(writes_at_all(step) for step in plan.steps):
+        found.append(f"writes to {some(written_devices(plan) or targets_of(plan))}: what is there is lost")
+    if total > BIG_LAYOUT_BYTES:
+        found.append(f"lays out {units.size(total)} of test files in all before it measures")
+    overwrites = any(writes_at_all(step) for step in plan.steps if any(task.files for task in step.tasks))
+    if overwrites and not plan.allow_device:
+        found.append(f"overwrites its test files in {plan.target or 'the target directory'}")
+    if note := sharing_note(plan):
+        found.append(note)
+    if note := too_few_to_compare(plan):
+        found.append(note)
+    return [*found, *plan.remarks, *(f"left out: {left.text()}" for left in plan.left_out)]
+
+
+def _points(plan: Plan) -> tuple[int, int]:
+    """Return how many points a plan measures, and how often each of them at least."""
+    times: dict[str, int] = {}
+    for step in plan.steps:
+        if not step.warmup:
+            times[step.cell_key] = times.get(step.cell_key, 0) + 1
+    planned = min(times.values(), default=0)
+    return len(times), planned if plan.until is None else min(planned, plan.until.least)
+
+
+def compare_text(plan: Plan) -> str:
+    """Return how many repetitions `compare` needs of the points of a plan; empty for a search, which has its own."""
+    points, planned = _points(plan)
+    if plan.search is not None or plan.proves is not None or not points:
+        return ""
+    needed = repetitions_needed(points)
+    of = f"{points} points need" if points > 1 else "1 point needs"
+    return f"{of} {needed} repetitions on both sides; planned: {planned}"
+
+
+def too_few_to_compare(plan: Plan) -> str:
+    """Return that a plan repeats its points, and too seldom for `compare`; empty when not."""
+    points, planned = _points(plan)
+    if plan.search is not None or plan.proves is not None or planned < 2 or planned >= repetitions_needed(points):
+        return ""
+    each = "the point is" if points == 1 else f"each of {points} points is"
+    return f"compare cannot decide: {each} measured {planned} times, {repetitions_needed(points)} are needed"
+
+
+def nothing_written(plan: Plan) -> str:
+    """Return what a measurement does that writes no bytes: a metadata benchmark makes files all the same."""
+    made = sum(step.mpi.ranks(len(step.tasks)) * step.mpi.items for step in plan.steps[:1] if step.mpi is not None)
+    return f"makes and removes {made} empty files" if made else "reads only"
+
+
+def time_text(seconds: float | None) -> str:
+    """Return how long something is planned to take."""
+    return "as long as it takes" if seconds is None else units.duration(seconds)
+
+
+def each_and_all(by_host: Mapping[str, int | None], none: str, when: str) -> tuple[str, str]:
+    """Return bytes a host and in all: what matters, and what matters less."""
+    values = list(by_host.values())
+    if any(value is None for value in values):
+        return "without a bound", f" {when}"
+    known = [value or 0 for value in values]
+    if not any(known):
+        return none, ""
+    low, high = min(known), max(known)
+    each = units.size(high) if low == high else f"{units.size(low)} to {units.size(high)}"
+    return (each, f" {when}") if len(known) == 1 else (f"{each} a host", f", {units.size(sum(known))} in all, {when}")

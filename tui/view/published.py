@@ -1,0 +1,357 @@
+"""Published results beside a run: rows and notes for terminals and screens, and as JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from tui.analysis.published import Compared, PublishedComparison, compare, find_baselines, tags_of
+from tui.metrics import units
+from tui.metrics.registry import METRICS
+from tui.model.problem import Problem
+from tui.model.record import RunRecord
+from tui.text.line import BAD, LABEL, TEXT, VALUE, WARN, Line, plain_lines
+from tui.text.table import Column, text_table
+
+if TYPE_CHECKING:
+    from tui.model.baseline import Baseline, PublishedFigure
+
+IN_FULL = 6  # more comparisons are a sweep: one figure each
+LATENCIES = ("mean", "p50", "p99", "p99.5", "p99.9", "max")
+MARKS = {"ok": "", "doubtful": "?", "error": "!"}
+FACTS = ("system", "clients", "hardware", "protection", "network")
+NOTES = ("badge", "differs", "unknown", "error", "doubt", *FACTS, "source")
+JOINED = ("differs", "unknown")  # short texts: all on one line
+WIDTH = 80
+OUR_MARKS = {"valid-with-warnings": "?", "invalid": "!"}
+OURS = {"valid-with-warnings": WARN, "invalid": BAD}
+ROLES = {"ok": TEXT, "doubtful": WARN, "error": BAD}
+
+
+class PublishedRow(Struct, frozen=True):
+    """One figure of one baseline. `number` stands on the first row of a baseline only."""
+
+    number: int | None
+    label: str
+    figure: str
+    ours: str
+    theirs: str
+    ratio: str
+    validity: str
+    verdict: str = "valid"  # of our run
+
+
+class PublishedNote(Struct, frozen=True):
+    """Something to know of some of the baselines; `numbers` is empty when it holds for all."""
+
+    kind: str
+    numbers: str
+    text: str
+
+    @property
+    def label(self) -> str:
+        """The word that stands before it: ``differs 1-3``."""
+        return self.numbers or "all" if self.kind == "badge" else f"{self.kind} {self.numbers}".rstrip()
+
+
+class PublishedView(Struct, frozen=True):
+    """What is shown of a run beside published figures."""
+
+    tag: str
+    available: int
+    rows: tuple[PublishedRow, ...]
+    notes: tuple[PublishedNote, ...]
+
+    @property
+    def badges(self) -> list[PublishedNote]:
+        """Whether the figures can be compared: what must be read before them."""
+        return [note for note in self.notes if note.kind == "badge"]
+
+    @property
+    def remarks(self) -> list[PublishedNote]:
+        """Everything else: what differs, is unknown or doubtful, and what was measured there."""
+        return [note for note in self.notes if note.kind != "badge"]
+
+    def table(self, width: int | None = None) -> list[Line]:
+        """Return the figures under their headings, names whole unless they have to fit into `width` cells."""
+        digits = len(str(max((row.number or 0 for row in self.rows), default=0)))
+        columns: tuple[Column[PublishedRow], ...] = (
+            Column(" " * digits + " baseline", lambda row: f"{row.number or '':>{digits}} {row.label}", least=20),
+            Column("figure", lambda row: row.figure, role=LABEL),
+            Column("ours", lambda row: (row.ours, OURS.get(row.verdict, VALUE)), right=True),
+            Column("published", lambda row: (row.theirs, ROLES[row.validity]), right=True),
+            Column("ratio", lambda row: row.ratio, right=True),
+        )
+        return text_table(columns, self.rows, width) if self.rows else []
+
+    @property
+    def title(self) -> str:
+        """How many there are."""
+        count = sum(row.number is not None for row in self.rows)
+        if not count:
+            return f"none for what was measured; {self.available} for other points of {self.tag}"
+        return f"{count} for {self.tag}" if count > 1 else f"1 for {self.tag}"
+
+
+def published(record: RunRecord, user_dir: Path | None) -> tuple[PublishedView | None, tuple[Problem, ...]]:
+    """Return a run beside the published figures of its profile, None when there are none; and broken files.
+
+    A counter-experiment is compared with its own run alone: its load is changed on purpose.
+    """
+    if record.proves is not None:
+        return None, ()
+    tags = tags_of(record)
+    found = find_baselines(user_dir, tags)
+    known = [each for each in found.of(tags) if each.host is None]
+    return (view_of(record, compare(record, known), len(known)) if known else None), found.problems
+
+
+def view_of(record: RunRecord, found: Sequence[PublishedComparison], available: int) -> PublishedView:
+    """Return rows and notes. `available` is how many baselines the profile has, measured points or not."""
+    full = len(found) <= IN_FULL
+    rows = [row for number, each in enumerate(found, 1) for row in rows_of(record, number, each, full=full)]
+    return PublishedView(record.profile.tag, available, tuple(rows), tuple(notes_of(found)))
+
+
+def rows_of(record: RunRecord, number: int, found: PublishedComparison, *, full: bool) -> Iterator[PublishedRow]:
+    """Yield the rows of one baseline, the headline figure first."""
+    figures = [each for each in found.figures if is_shown(each.figure, record.latency_kind)]
+    figures.sort(key=lambda each: (not is_headline(record, each.figure), order_of(each.figure)))
+    several = len(record.steps) > 1
+    label = f"{label_of(found, several, record)}{f', {len(found.steps)} runs' if len(found.steps) > 1 else ''}"
+    for place, each in enumerate(figures if full else figures[:1]):
+        first = place == 0
+        yield PublishedRow(
+            number=number if first else None,
+            label=label if first else "",
+            figure=figure_name(each.figure),
+            ours=ours_text(found, each),
+            theirs=theirs_text(found.baseline, each.figure),
+            ratio=ratio_text(each),
+            validity=found.baseline.validity,
+            verdict=found.verdict or "valid",
+        )
+
+
+def ours_text(found: PublishedComparison, each: Compared) -> str:
+    """Return our figure with the mark of a run that is doubtful or invalid, the same as of published ones."""
+    mark = OUR_MARKS.get(found.verdict or "", "") if each.ours is not None else ""
+    return f"{value_text(each.figure, each.ours)} {mark}".rstrip()
+
+
+def label_of(found: PublishedComparison, several: bool, record: RunRecord) -> str:
+    """Return what tells a baseline from the others; in a suite the step as well."""
+    name = found.baseline.label or found.baseline.collection
+    member = found.baseline.profile.partition("/")[2]
+    own = record.profile.tag in (found.baseline.profile, *found.baseline.variants)
+    return f"{member}, {name}" if several and not own else name
+
+
+def is_shown(figure: PublishedFigure, latency_kind: str) -> bool:
+    """Leave out what few people compare: all figures are in `baselines show` and in the JSON."""
+    if figure.metric == "latency":
+        return figure.kind in ("", latency_kind) and figure.statistic in LATENCIES
+    return figure.statistic in ("", "mean")
+
+
+def order_of(figure: PublishedFigure) -> int:
+    """Return where a latency stands in tables; rates come first."""
+    return LATENCIES.index(figure.statistic) if figure.metric == "latency" else -1
+
+
+def is_headline(record: RunRecord, figure: PublishedFigure) -> bool:
+    """Tell whether a figure is the one the profile is about."""
+    about = record.headline
+    if about is None or about.direction != figure.of or about.metric != figure.metric:
+        return False
+    wanted = f"p{about.percentile:g}" if about.percentile is not None else "mean"
+    return figure.metric != "latency" or figure.statistic == wanted
+
+
+def figure_name(figure: PublishedFigure) -> str:
+    """Return a figure's name: ``read IOPS``, ``write p99.5``, ``create/s``."""
+    if figure.metric == "latency":
+        return f"{figure.of} {'slat ' if figure.kind == 'slat' else ''}{figure.statistic}"
+    if figure.statistic not in ("", "mean"):
+        return f"{figure.of} {figure.statistic}"
+    if figure.metric == "ops":
+        return f"{figure.of}/s"
+    return f"{figure.of} {'IOPS' if figure.metric == 'iops' else 'BW' if figure.metric == 'bandwidth' else 'CPU'}"
+
+
+def value_text(figure: PublishedFigure, value: float | None) -> str:
+    """Return a value in benchtui's own units."""
+    return METRICS.get(figure.metric, METRICS["iops"]).text(value)
+
+
+def theirs_text(baseline: Baseline, figure: PublishedFigure) -> str:
+    """Return a published figure as it was printed, with the mark of a doubtful or broken run."""
+    quantity = figure.quantity
+    if baseline.computed or figure.metric == "latency":
+        text = ("~" if quantity.approximate else "") + value_text(figure, quantity.value)
+    else:
+        text = quantity.printed.partition(" (")[0].removesuffix(" iops").removesuffix(" ops/s")
+    return f"{text} {MARKS[baseline.validity]}".rstrip()
+
+
+def ratio_text(found: Compared) -> str:
+    """Return ours as a multiple of theirs: ``0.98x``, and both ends when theirs is a range."""
+    if found.ratio_low is None or found.ratio_high is None:
+        return units.UNKNOWN
+    low, high = ratio_number(found.ratio_low), ratio_number(found.ratio_high)
+    return f"{low}x" if low == high else f"{low}-{high}x"
+
+
+def ratio_number(value: float) -> str:
+    """Return a ratio with two decimals, less for large and more for small ones."""
+    if value >= 9.995:
+        return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}"
+    return f"{value:.2f}" if value >= 0.095 else f"{value:.3f}" if value >= 0.0005 else "<0.001"
+
+
+# -- notes
+
+
+def notes_of(found: Sequence[PublishedComparison]) -> list[PublishedNote]:
+    """Return what is to be said of the comparisons, each text once with the numbers it holds for."""
+    said = [[*judged(each), *told(each.baseline)] for each in found]
+    return grouped(said, [each.baseline.setup for each in found])
+
+
+def judged(found: PublishedComparison) -> Iterator[tuple[str, str]]:
+    """Yield (kind, text): whether it can be compared, what differs, what is not known."""
+    yield "badge", found.badge
+    yield from (("differs", each.text) for each in found.differs)
+    yield from (("unknown", text) for text in found.unknown)
+
+
+def told(baseline: Baseline) -> Iterator[tuple[str, str]]:
+    """Yield (kind, text): errors and doubts, then the published set-up and where it was published."""
+    if baseline.error:
+        yield "error", f"the published run ended with error {baseline.error}"
+    yield from (("doubt", text) for text in baseline.doubts)
+    facts = baseline.facts
+    for kind in FACTS:
+        if text := getattr(facts, kind):
+            yield kind, text
+    yield "source", source_text(baseline)
+
+
+def grouped(said: Sequence[Sequence[tuple[str, str]]], setups: Sequence[str]) -> list[PublishedNote]:
+    """Return each text once, kind by kind, with the numbers (from 1) of those that it holds for."""
+    held: dict[tuple[str, str], list[int]] = {}
+    for number, each in enumerate(said, 1):
+        for key in dict.fromkeys(each):
+            held.setdefault(key, []).append(number)
+    together: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    for (kind, text), numbers in held.items():
+        together.setdefault((kind, tuple(numbers)), []).append(text)
+    notes = []
+    for (kind, those), texts in sorted(together.items(), key=lambda item: NOTES.index(item[0][0])):
+        named = "" if len(those) == len(said) else named_by(those, setups)
+        notes += [PublishedNote(kind, named, text) for text in ([", ".join(texts)] if kind in JOINED else texts)]
+    return notes
+
+
+def named_by(numbers: Sequence[int], setups: Sequence[str]) -> str:
+    """Return ``1-3, 5``; where that gets long and they are all of one set-up, its name."""
+    text, names = spans(numbers), {setups[number - 1] for number in numbers}
+    whole = len(names) == 1 and len(numbers) == sum(setup in names for setup in setups)
+    return names.pop() if whole and text.count(",") > 2 else text
+
+
+def source_text(baseline: Baseline) -> str:
+    """Return where figures come from."""
+    source = baseline.source
+    parts = (source.document, source.section, baseline.date or source.date)
+    return " ".join(", ".join(part for part in parts if part).split())
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """Return ``1-3, 5`` for 1, 2, 3, 5."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+# -- text
+
+
+def published_text(view: PublishedView, width: int | None = None) -> str:
+    """Return the section for terminals: whether it can be compared stands above the figures.
+
+    Figures take at most `width` columns, without one as many as they need; notes 80.
+    """
+    lines = [f"published figures: {view.title}", *notes_text(view.badges), *plain_lines(view.table(width))]
+    return "\n".join([*lines, *notes_text(view.remarks)]) + "\n"
+
+
+def notes_text(notes: Iterable[PublishedNote]) -> Iterator[str]:
+    """Yield notes in lines of 80 columns."""
+    for note in notes:
+        text = f"{note.label}: {note.text}"
+        yield from textwrap.wrap(
+            text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False, break_long_words=False
+        )
+
+
+# -- JSON
+
+
+def baseline_json(baseline: Baseline) -> dict[str, Any]:
+    """Return a baseline as plain data: figures as printed and in SI units, facts, unknowns, doubts."""
+    return {
+        "collection": baseline.collection,
+        "title": baseline.title,
+        "profile": baseline.profile,
+        "variants": list(baseline.variants),
+        "label": baseline.label,
+        "setup": baseline.setup,
+        "facts": baseline.facts.model_dump(exclude_none=True),
+        "at": dict(baseline.at),
+        "printed_at": dict(baseline.result.printed_at),
+        "params": dict(baseline.params),
+        "hosts": baseline.hosts,
+        "host": baseline.host,
+        "kind": baseline.kind,
+        "validity": baseline.validity,
+        "error": baseline.error,
+        "computed": baseline.computed,
+        "tool": baseline.tool.model_dump(exclude_none=True),
+        "source": baseline.source.model_dump(exclude_none=True),
+        "date": baseline.date,
+        "figures": [figure_json(figure) for figure in baseline.figures],
+        "unknown": list(baseline.unknown),
+        "doubts": list(baseline.doubts),
+    }
+
+
+def figure_json(figure: PublishedFigure) -> dict[str, Any]:
+    """Return one figure as plain data."""
+    kept = ("of", "metric", "kind", "statistic")
+    return {**{name: getattr(figure, name) for name in kept}, **asdict(figure.quantity)}
+
+
+def comparison_json(found: PublishedComparison) -> dict[str, Any]:
+    """Return a comparison as plain data."""
+    return {
+        "badge": found.badge,
+        "verdict": found.verdict,
+        "steps": list(found.steps),
+        "figures": [
+            {**figure_json(each.figure), "ours": each.ours, "ratio_low": each.ratio_low, "ratio_high": each.ratio_high}
+            for each in found.figures
+        ],
+        "differs": [{"what": each.what, "ours": each.ours, "theirs": each.theirs} for each in found.differs],
+        "unknown": list(found.unknown),
+        "baseline": baseline_json(found.baseline),
+    }

@@ -1,0 +1,136 @@
+"""Published results put to the checks: what each one lacks, as text and as JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tui.analysis.published_evidence import clients_of, evidence_of
+from tui.judge.catalogue import CHECKS, Examination, examine, verdict_of
+from tui.metrics.units import plural
+from tui.model.baseline import Baseline
+from tui.model.plan import Plan
+from tui.model.record import Verdict
+from tui.view.published import WIDTH, spans
+from tui.view.step_notes import VERDICTS
+
+PlanOf = Callable[[Baseline, Sequence[str]], Plan]
+ORDER = ("error", "warning", "info")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedVerdict:
+    """One baseline, or the sum of what a source gives client by client. `number` is its place among its profile's."""
+
+    number: int
+    baseline: Baseline
+    seen: Examination
+    verdict: Verdict
+
+    @property
+    def unmarked(self) -> bool:
+        """Whether its file says nothing of the doubts that the checks found."""
+        return self.verdict != "valid" and self.baseline.validity == "ok"
+
+
+def judge(baselines: Sequence[Baseline], plan_of: PlanOf) -> list[PublishedVerdict]:
+    """Put baselines to every check; those of single clients together. `plan_of` gives the plan on these clients."""
+    found: list[PublishedVerdict] = []
+    counts: Counter[tuple[str, str]] = Counter()
+    for each in baselines:
+        key = (each.collection, each.profile)
+        counts[key] += 1
+        if each.host is not None:
+            continue
+        alone = [other for other in baselines if other.host is not None and (other.collection, other.profile) == key]
+        parts = alone if each.computed else []
+        evidence = evidence_of(each, parts, plan_of(each, clients_of(each, parts)))
+        seen = examine(evidence)
+        verdict = verdict_of("baseline", evidence.steps, seen.findings) or "valid"
+        found.append(PublishedVerdict(counts[key], each, seen, verdict))
+    return found
+
+
+def judged_text(found: Sequence[PublishedVerdict]) -> list[str]:
+    """Return the report: profile by profile what was found and what could not be checked; the sum at the end.
+
+    Why checks could not be made of any of them stands there once.
+    """
+    common = _not_made(found)
+    lines: list[str] = []
+    for key in dict.fromkeys((each.baseline.profile, each.baseline.collection) for each in found):
+        members = [each for each in found if (each.baseline.profile, each.baseline.collection) == key]
+        lines += [*_profile(*key, members), *_reasons(_not_made(members), common), ""]
+    if common:
+        lines += ["checks that could not be made of any of them", *_reasons(common, {}), ""]
+    unmarked = [each for each in found if each.unmarked]
+    tail = f"; {len(unmarked)} of them without a mark of doubt in their files" if unmarked else ""
+    return [*lines, *_wrapped(f"{plural(len(found), 'published result')}: {_verdicts(found)}{tail}", "")]
+
+
+def _profile(profile: str, collection: str, members: Sequence[PublishedVerdict]) -> Iterator[str]:
+    made = sorted({len(each.seen.made) for each in members})
+    count = " to ".join(str(each) for each in dict.fromkeys((made[0], made[-1])))
+    yield from _wrapped(f"{profile} ({collection}): {_verdicts(members)}; {count} of {len(CHECKS)} checks made", "")
+    for severity in ORDER:
+        said: dict[tuple[str, str], list[PublishedVerdict]] = {}
+        for each in members:
+            for finding in each.seen.findings:
+                if finding.severity == severity:
+                    said.setdefault((finding.id, finding.message), []).append(each)
+        for (name, message), those in said.items():
+            yield from _wrapped(f"{severity} {name}{_numbers(those, members)}: {message}", "  ")
+    if unmarked := [each for each in members if each.unmarked]:
+        yield from _wrapped(f"not marked in its file{_numbers(unmarked, members)}: validity: doubtful does it", "  ")
+
+
+def _not_made(members: Sequence[PublishedVerdict]) -> dict[str, str]:
+    """Return why checks could be made of none of these, by check; of several reasons the shortest."""
+    made = {name for each in members for name in each.seen.made}
+    missed = [check.id for check in CHECKS if check.id not in made]
+    return {name: min((each.seen.not_made[name] for each in members), key=len) for name in missed}
+
+
+def _reasons(not_made: Mapping[str, str], told: Mapping[str, str]) -> Iterator[str]:
+    """Yield each reason with its checks, without those that are told elsewhere."""
+    reasons: dict[str, list[str]] = {}
+    for name, reason in not_made.items():
+        if name not in told:
+            reasons.setdefault(reason, []).append(name)
+    for reason, names in reasons.items():
+        yield from _wrapped(f"not made {', '.join(names)}: {reason}", "  ")
+
+
+def _numbers(those: Sequence[PublishedVerdict], of: Sequence[PublishedVerdict]) -> str:
+    """Return which of a profile's figures are meant; nothing where all are."""
+    return "" if len(those) == len(of) else f" {spans(each.number for each in those)}"
+
+
+def _verdicts(found: Sequence[PublishedVerdict]) -> str:
+    counts = Counter(each.verdict for each in found)
+    return ", ".join(f"{counts[name]} {text}" for name, text in VERDICTS.items() if name in counts)  # type: ignore[index]
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
+
+
+def judged_json(found: PublishedVerdict) -> dict[str, Any]:
+    """Return what was found of one baseline as plain data."""
+    baseline = found.baseline
+    return {
+        "collection": baseline.collection,
+        "profile": baseline.profile,
+        "number": found.number,
+        "label": baseline.label,
+        "setup": baseline.setup,
+        "at": dict(baseline.at),
+        "validity": baseline.validity,
+        "verdict": found.verdict,
+        "findings": [finding.model_dump(mode="json") for finding in found.seen.findings],
+        "checks": list(found.seen.made),
+        "checks_not_made": dict(found.seen.not_made),
+    }

@@ -1,0 +1,1 @@
+"""Write reports of runs as HTML and Markdown."""

@@ -1,0 +1,186 @@
+"""The first screen of a report, and which steps it shows in detail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tui.judge.severity import by_weight
+from tui.metrics import units
+from tui.metrics.registry import METRICS, in_order, meaning
+from tui.metrics.units import plural
+from tui.model.record import RunRecord
+from tui.model.step_record import StepRecord
+from tui.record.cells import cells_of_record
+from tui.record.host_facts import facts_together
+from tui.record.matrix import of_which
+from tui.text.facts import common_lines
+from tui.text.line import BAD, GOOD, WARN
+from tui.view.document import Card, Facts
+from tui.view.published import PublishedView
+from tui.view.step_notes import VERDICTS, checks_text, repeated_text, step_label
+
+IN_FULL = 4  # more steps are a matrix: its tables hold them all
+MEMBERS = 6
+
+
+def measured_steps(record: RunRecord) -> list[StepRecord]:
+    """Return the steps that measured something and count."""
+    return [step for step in record.steps if not step.warmup and (step.results.aggregate or step.metadata)]
+
+
+def detailed_steps(record: RunRecord) -> list[StepRecord]:
+    """Return the steps that are shown with charts and hosts: all of a few, of a matrix what the headlines are from."""
+    measured = measured_steps(record)
+    if len(measured) <= IN_FULL:
+        return measured
+    cells = record.matrix.cells if record.matrix is not None else []
+    headlines = [record.headline] if record.headline is not None else [cell.headline for cell in cells]
+    wanted = [found.step for found in headlines if found is not None and found.step is not None]
+    found = [step for step in measured if step.index in wanted[:MEMBERS]]
+    return found or measured[:1]
+
+
+def name_of(record: RunRecord, step: StepRecord) -> str:
+    """Return what a step is called beside the others; empty where it is the only one."""
+    if len(record.steps) == 1:
+        return ""
+    name = step.name.removeprefix(record.profile.tag).strip() or step.name
+    return " ".join(part for part in (name, step_label(record, step)) if part)
+
+
+def directions_of(step: StepRecord) -> list[str]:
+    """Return the directions of a step as they are shown; `mixed` beside reads and writes is in tables alone."""
+    found = in_order(step.results.aggregate)
+    return [name for name in found if name != "mixed" or len(found) == 1]
+
+
+NAMED_HOSTS = 6
+WORST = 3
+COMPARED = 3
+ROLES = {"valid": GOOD, "valid-with-warnings": WARN, "invalid": BAD}
+STATES = {"complete": GOOD, "failed": BAD, "aborted": BAD}
+
+
+def card_of(record: RunRecord, view: PublishedView | None, place: str, called: str = "") -> Card:
+    """Return what is to be known of a run at a glance; `place` is the id of its part, `called` what people call it."""
+    number, unit, what = headline_parts(record)
+    verdict, role = judged(record)
+    profile = record.profile
+    version = f" v{profile.version}" if profile.version is not None else ""
+    return Card(
+        id=place,
+        title=profile.title or profile.tag,
+        subtitle=" · ".join(filter(None, (called, f"{profile.tag}{version}", record.run_id))),
+        number=number,
+        unit=unit,
+        what=what,
+        verdict=verdict,
+        role=role,
+        said=list(said_of(record)),
+        facts=Facts([(name, texts) for name, texts in _facts(record, view) if texts]),
+    )
+
+
+def headline_parts(record: RunRecord) -> tuple[str, str, str]:
+    """Return number, unit and meaning of the figure that the profile is about; of a suite how much was measured."""
+    found = record.headline
+    if found is None:
+        points = record.matrix.cells if record.matrix is not None else measured_steps(record)
+        unit = "measurement" if len(points) == 1 else "measurements"
+        return str(len(points)), unit, "the table has the figure of each" if points else "nothing was measured"
+    if record.search is not None:
+        number, unit = METRICS[found.metric].split(found.value)
+        return number, unit, found.text
+    if found.value is None:
+        return units.UNKNOWN, "", f"{meaning(found)} was not measured"
+    few = found.behind is not None and found.behind < units.TAIL_SAMPLES
+    number, unit = METRICS[found.metric].split(units.Few(found.value) if few else found.value)
+    cells = cells_of_record(record)
+    best = f", {of_which(cells, found.step, found.unit)}" if len(cells) > 1 else ""
+    where = f" at {_point(record)}" if best and _point(record) else ""
+    return number, unit, f"{meaning(found)}{best}{where}"
+
+
+def _point(record: RunRecord) -> str:
+    step = record.headline.step if record.headline is not None else None
+    cells = record.matrix.cells if record.matrix is not None else []
+    found = next((cell for cell in cells if step in cell.steps), None)
+    return (found.key.removeprefix(record.profile.tag).strip() or found.key) if found is not None else ""
+
+
+def judged(record: RunRecord) -> tuple[str, str]:
+    """Return the verdict in a word or two, with its role."""
+    if record.verdict is None and record.state == "running":
+        return "still running, not judged yet", WARN
+    if record.verdict is None:
+        return f"{record.state}, not judged", STATES.get(record.state, WARN)
+    said = VERDICTS[record.verdict].capitalize() if record.verdict != "invalid" else VERDICTS[record.verdict]
+    role = ROLES[record.verdict]
+    if record.state in ("complete", "imported", "baseline"):
+        return said, role
+    return f"{said}, {record.state}", BAD if role == BAD or record.state in STATES else WARN
+
+
+def said_of(record: RunRecord) -> Iterator[str]:
+    """Yield what the verdict rests on: how the run ended, what was checked, the worst of what was found."""
+    if record.state == "imported":
+        yield "imported: figures as a load generator printed them elsewhere, judged as far as they go"
+    elif record.state == "running":
+        yield f"{record.reason}; every figure is what was measured so far"
+    elif record.state != "complete" or record.reason:
+        yield f"{record.state}: {record.reason}" if record.reason else record.state
+    yield from filter(None, (checks_text(record).removeprefix(f"{VERDICTS.get(record.verdict or '')}: "),))
+    worst = [each for each in by_weight(record.findings) if each.severity != "info"]
+    yield from (f"{each.severity} {each.id}: {each.message}" for each in worst[:WORST])
+    if len(worst) > WORST:
+        yield f"and {plural(len(worst) - WORST, 'finding')} more below"
+
+
+def _facts(record: RunRecord, view: PublishedView | None) -> Iterator[tuple[str, list[str]]]:
+    yield "load", list(_load(record))
+    yield "target", [record.target] if record.target else []
+    yield "hosts", list(_hosts(record))
+    yield "servers", [_names([each.name for each in record.servers])] if record.servers else []
+    began = (record.created_utc or "start unknown").replace("T", " ")[:19]
+    took = f"{'so far' if record.state == 'running' else 'took'} {units.duration(record.duration_s)}"
+    yield "when", [f"{began}{' UTC' if record.created_utc else ''}, {took}"]
+    yield "limited by", [step.limiter.text for step in detailed_steps(record) if step.limiter is not None][:2]
+    yield "repeated", list(filter(None, (repeated_text(record),)))
+    yield "published", list(_published(view))
+
+
+def _load(record: RunRecord) -> Iterator[str]:
+    document = record.profile.source.get("document") or ""
+    if document:
+        yield f"from {' '.join(document.split())}"
+    changed = record.profile.changed
+    said = ", ".join(f"{name}={value}" for name, value in changed.items())
+    yield f"changed: {said}" if changed else "every parameter as the profile has it"
+    if record.proves is not None:
+        yield f"counter-experiment about {record.proves.kind} as the limiter of {record.proves.run_id}"
+
+
+def _hosts(record: RunRecord) -> Iterator[str]:
+    names = [host.name for host in record.hosts]
+    yield f"{plural(len(names), 'host')}: {_names(names)}" if names else "unknown"
+    for _, runs in list(common_lines(facts_together(record)))[:2]:
+        yield "".join(text for text, _ in runs)
+
+
+def _names(names: list[str]) -> str:
+    if len(names) <= NAMED_HOSTS:
+        return ", ".join(names)
+    return f"{', '.join(names[:2])} … {names[-1]}"
+
+
+def _published(view: PublishedView | None) -> Iterator[str]:
+    """Yield the first figures beside published ones, and whether they can be compared."""
+    if view is None:
+        yield "there are no published figures for this profile"
+        return
+    if not view.rows:
+        yield view.title
+    for row in view.rows[:COMPARED]:
+        yield f"{row.figure} {row.ours}, published {row.theirs}: {row.ratio}"
+    for note in view.badges[:1]:
+        yield note.text

@@ -1,0 +1,137 @@
+"""Write a report of runs on disk as HTML or Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import tui
+from tui.library.load import load_record
+from tui.library.summary import read_marks, with_tags
+from tui.model.plain_data import format_utc
+from tui.model.problem import Problem
+from tui.text.line import BAD, WARN
+from tui.view.document import Block, Chart, DocumentTable, Report, cell_role, cell_text
+from tui.view.published import published
+from tui.view.report.content import ReportedRun, report_of
+from tui.view.report.side_by_side import ALONE, Versus
+from tui.view.report.vega import svg_of
+
+if TYPE_CHECKING:
+    from tui.library.runs import RunStore
+
+TEMPLATES = Path(__file__).parent / "templates"
+FOLDED_LINES = 24  # a table with more rows is folded, on paper it is not
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def html_of(report: Report) -> str:
+    """Return the whole file. Charts are drawn here: about a tenth of a second each."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    engine = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    engine.globals.update(
+        text=cell_text, role=cell_role, svg=_svg, is_long=_is_long, marked=_marked, policy=POLICY, css=_css()
+    )
+    return engine.get_template("report.html").render(report=report)
+
+
+def _css() -> Any:
+    from markupsafe import Markup
+
+    return Markup((TEMPLATES / "report.css").read_text(encoding="utf-8"))
+
+
+def _svg(chart: Chart) -> Any:
+    """Return a drawing as markup: it is serialised from a tree of elements, with nothing but shapes and texts in it."""
+    from markupsafe import Markup
+
+    return Markup(svg_of(chart.spec, chart.alt))
+
+
+def _marked(table: DocumentTable) -> str:
+    """Return the names of the rows that are marked, so that they are seen in a folded table."""
+    return ", ".join(dict.fromkeys(cell_text(row[0]) for row in table.rows if cell_role(row[0]) in (WARN, BAD)))
+
+
+def _is_long(block: Block) -> bool:
+    return block.kind == "table" and len(block.rows) > FOLDED_LINES
+
+
+SHOWN_FROM = 5  # runs of the same, for a history to stand in a report without being asked for
+LEAST_HISTORY = 2
+Shape = Literal["html", "md"]
+
+
+def source_at(run_dir: Path, baselines: Path | None) -> tuple[ReportedRun, tuple[Problem, ...]]:
+    """Return a run with its published figures; one that goes on as far as it is. Raises BenchtuiError.
+
+    `baselines` is the user's own directory, problems are of files in it; None: shipped figures alone.
+    """
+    record = load_record(run_dir)
+    view, problems = published(record, baselines)
+    marks = read_marks(run_dir)
+    return ReportedRun(with_tags(record, marks), run_dir, view, marks.title), problems
+
+
+def with_histories(sources: Sequence[ReportedRun], store: RunStore, *, always: bool = False) -> list[ReportedRun]:
+    """Return the runs with the history of their profile on their target, told once where runs share it.
+
+    It is that of runs that were measured alike. One of fewer than SHOWN_FROM runs is left out unless `always`. Raises
+    UsageError.
+    """
+    from tui.analysis.setup import head_at, head_of, measured, measured_at
+    from tui.analysis.trend import trends_of
+
+    runs, told, found = store.everything().runs, set(), []
+    for source in sources:
+        record = source.record
+        head = head_at(source.run_dir) if source.run_dir is not None else None
+        like = {each.point: each.setup for each in measured(head or head_of(record))}
+        key = record.profile.tag, record.target or ""
+        if (alike := (*key, *sorted(like.items()))) in told:
+            trends = []
+        else:
+            trends = trends_of(runs, *key, lambda run: measured_at(store.directory_of(run)), like)
+        least = LEAST_HISTORY if always else SHOWN_FROM
+        told.add(alike)
+        found.append(replace(source, history=[each for each in trends if len(each.runs) >= least]))
+    return found
+
+
+def written(
+    sources: Sequence[ReportedRun],
+    shape: Shape,
+    *,
+    redact: bool = False,
+    words: Sequence[str] = (),
+    versus: Versus = ALONE,
+) -> str:
+    """Return the report of these runs. `redact` leaves out names, addresses and remarks, `words` among them.
+
+    Raises UsageError for criteria of a profile that cannot be read.
+    """
+    remarks = []
+    if redact:
+        from tui.view.report.redact import REMARK, redacted
+
+        named, sources = sources, redacted(sources, words)
+        versus = versus.renamed([(old.record, new.record) for old, new in zip(named, sources, strict=True)])
+        remarks.append(REMARK)
+    made = f"Made by benchtui {tui.__version__}, {format_utc(datetime.now(UTC))[:19]}Z"
+    report = report_of(sources, made, remarks, drawn=shape == "html", versus=versus)
+    if shape == "md":
+        from tui.view.document import markdown_of
+
+        return markdown_of(report)
+
+    return html_of(report)

@@ -1,0 +1,267 @@
+"""What a search found as lines of the summary: the answer, its evidence, what was not measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from tui.metrics import units
+from tui.metrics.buckets import label
+from tui.metrics.registry import BY_UNIT, METRICS, MIXED
+from tui.model.search_record import (
+    AnswerRecord,
+    LimitFigureRecord,
+    ScalingPointRecord,
+    ScalingRecord,
+    SearchPointRecord,
+    SearchRecord,
+)
+from tui.record.search_figures import rate_of, rate_unit, traces
+from tui.text.line import BAD, BRIGHT, FAINT, GOOD, LABEL, TEXT, VALUE, WARN, Line, Run, indented, labelled, plain_lines
+from tui.text.search import (
+    ROLES,
+    TITLES,
+    between,
+    headline_text,
+    knee_text,
+    knobs_text,
+    known,
+    limit_kind,
+    limit_text,
+    scaling_text,
+    shares_text,
+    spent_text,
+    spread,
+    term,
+)
+from tui.text.table import Column, text_table
+from tui.view.search_chart import curve_chart, scaling_chart
+
+VERDICT_ROLES = {"meets": GOOD, "breaks": BAD, "unclear": WARN, "void": FAINT}
+
+
+def answer_lines(search: SearchRecord, width: int) -> list[Line]:
+    """Return the answer and what belongs to it: interval, limiter, head room, knee, what was spent and not tried."""
+    facts = answer_facts(search)
+    return [line for name, text, role in facts for line in labelled([(f"{name}: ", LABEL)], [(text, role)], width)]
+
+
+def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
+    """Yield what was found: a name, a text, its role."""
+    told = headline_text(search) or "nothing is known yet"
+    yield TITLES[search.kind], told.removeprefix(f"{TITLES[search.kind]} "), BRIGHT
+    answer = search.answer
+    if answer is not None:
+        yield from _answer_facts(search, answer)
+    if search.maximum_iops is not None and search.kind == "capacity":
+        yield "full load", known(search.maximum_iops, "iops"), TEXT
+    if search.knee is not None and (answer is not None or search.scaling is not None):
+        yield "knee", knee_text(search.knee).removeprefix("knee at "), TEXT
+    if search.scaling is not None:
+        yield from _scaling_facts(search.scaling, told)
+    if search.job_shares:
+        yield "jobs", shares_text(search.job_shares), TEXT
+    for text in answer.doubts if answer is not None else []:
+        yield "doubt", text, WARN
+    yield "spent", spent_text(search), TEXT
+    for text in answer.not_tried if answer is not None else search.not_tried:
+        yield "not tried", text, TEXT
+
+
+def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[str, str, str]]:
+    texts = {each.text: limit_text(each) for each in search.limits}
+    if answer.step is not None and (ends := between(answer.capacity, answer.unit)):
+        yield "between", f"{ends} (95 %)", TEXT
+    if answer.binding:
+        word = "nearest limit" if answer.state == "met-at-full-load" else "broken first"  # there nothing was broken
+        yield word, texts.get(answer.binding, answer.binding), TEXT
+    if answer.limiter:
+        yield "limited by", answer.limiter, TEXT
+    if answer.headroom:
+        parts = (f"{share * 100:.0f} % to {texts.get(name, name)}" for name, share in answer.headroom.items())
+        yield "head room there", ", ".join(parts), TEXT
+    if there := latency_there(search, answer):
+        yield "latency there", there, TEXT
+
+
+def latency_there(search: SearchRecord, answer: AnswerRecord) -> str:
+    """Return p50 and p99 of each direction at the answer's point: ``read p50 285 µs, p99 881 µs``."""
+    point = next((each for each in search.points if each.step == answer.step), None)
+    if point is None:
+        return ""
+    alone = {name: values for name, values in point.percentiles_ns.items() if name != MIXED}
+    several = len(alone) > 1
+    texts = []
+    for direction, values in (alone or point.percentiles_ns).items():
+        told = ", ".join(f"p{name} {units.latency(values[name])}" for name in ("50", "99") if name in values)
+        texts += [f"{direction} {told}" if several else told] if told else []
+    return "; ".join(texts)
+
+
+def _scaling_facts(scaling: ScalingRecord, told: str) -> Iterator[tuple[str, str, str]]:
+    if (text := scaling_text(scaling)) and text != told:
+        yield "scaling", text, TEXT
+    parts = (("contention", scaling.contention), ("coherence", scaling.coherence))
+    model = [f"{name} {term(each)}" for name, each in parts if each is not None]
+    if model:
+        alone = [f"one host {known(scaling.rate, 'iops')}"] if scaling.rate is not None else []
+        yield "model", ", ".join([*alone, *model]), TEXT
+    if scaling.best_hosts is not None and scaling.best_hosts.value:
+        yield "most at", f"{scaling.best_hosts.value:.0f} hosts, by the model", TEXT
+    if scaling.remark:
+        yield "remark", scaling.remark, WARN
+
+
+class PointRow(Struct, frozen=True):
+    """A row of the evidence: a point, and which one it is."""
+
+    place: int
+    point: SearchPointRecord
+
+
+def point_rows(search: SearchRecord) -> list[PointRow]:
+    """Return the rows of the evidence, in the order they were measured."""
+    return [PointRow(place, point) for place, point in enumerate(search.points)]
+
+
+def point_columns(search: SearchRecord) -> list[Column[PointRow]]:
+    """Return the columns of the evidence: a figure of each limit, or p50 and p99 where there is none."""
+    unit = rate_unit(search)
+    columns: list[Column[PointRow]] = [Column("#", lambda row: (str(row.place + 1), LABEL), right=True)]
+    offers = search.kind != "scaling"  # all of its points are at full load
+    if offers:
+        columns.append(Column("point", lambda row: ROLES.get(row.point.role, row.point.role), drop=5))
+    if any(point.knobs for point in search.points):
+        columns.append(Column("at", lambda row: knobs_text(dict(row.point.knobs))))
+    if offers:
+        columns.append(Column("offered", lambda row: _offered(row.point), right=True))
+    columns.append(Column("achieved", lambda row: (BY_UNIT[unit].text(rate_of(search, row.point)), VALUE), right=True))
+    columns += _latency_columns(search)
+    if search.limits:
+        columns.append(Column("verdict", lambda row: _verdict(row.point)))
+    columns.append(Column("why", lambda row: (row.point.why, LABEL), drop=6))
+    return columns
+
+
+def _offered(point: SearchPointRecord) -> str:
+    return "all" if point.offered_iops is None else METRICS["iops"].text(point.offered_iops)
+
+
+def _latency_columns(search: SearchRecord) -> list[Column[PointRow]]:
+    figures = dict.fromkeys((each.limit, each.direction) for point in search.points for each in point.figures)
+    if figures:
+        named = len({direction for _, direction in figures}) > 1
+        columns = [column for each in figures for column in _limit_columns(search, *each, named)]
+    else:
+        columns = [_percentile_column(trace.direction, trace.percentile, trace.name) for trace in traces(search)]
+    due = intended_percentile(search)
+    if due:
+        columns.append(Column(f"p{due} due", lambda row: _latency(row.point.intended_ns.get(due)), right=True, drop=3))
+    return columns
+
+
+def intended_percentile(search: SearchRecord) -> str:
+    """Return which percentile from the intended start is told; empty: none is known."""
+    known_ = dict.fromkeys(name for point in search.points for name in point.intended_ns if name != "mean")
+    wanted = [label(each.percentile) for each in search.limits if each.percentile is not None]
+    return next((name for name in [*wanted, "99", *known_] if name in known_), "")
+
+
+def _limit_columns(search: SearchRecord, limit: str, direction: str, named: bool) -> list[Column[PointRow]]:
+    """Return a limit's figure at each point, and the interval that holds it."""
+    asked = next((each for each in search.limits if each.text == limit), None)
+    kind = limit if asked is None else limit_kind(asked)
+    title = f"{direction} {kind}" if named and direction and direction not in kind else kind
+
+    def figure(row: PointRow) -> LimitFigureRecord | None:
+        found = (each for each in row.point.figures if (each.limit, each.direction) == (limit, direction))
+        return next((each for each in found if each.figure.value is not None), None)
+
+    if asked is not None and asked.metric == "errors":
+        return [Column(title, lambda row: _figure(figure(row), lambda value: f"{value:.0f}"), right=True, drop=4)]
+    return [
+        Column(title, lambda row: _figure(figure(row), _latency), right=True),
+        Column("95 %", lambda row: (_ends(figure(row)), LABEL), right=True, drop=4),
+    ]
+
+
+def _figure(found: LimitFigureRecord | None, text: Callable[[float | None], str]) -> Run:
+    return (units.UNKNOWN, LABEL) if found is None else (text(found.figure.value), VERDICT_ROLES[found.verdict])
+
+
+def _ends(found: LimitFigureRecord | None) -> str:
+    if found is None or found.figure.low is None:
+        return ""
+    high = found.figure.high
+    return f"{_latency(found.figure.low)}–{_latency(high) if high is not None else '?'}"
+
+
+def _percentile_column(direction: str, percentile: str, name: str) -> Column[PointRow]:
+    return Column(name, lambda row: _latency(row.point.percentiles_ns.get(direction, {}).get(percentile)), right=True)
+
+
+def _latency(value: float | None) -> str:
+    return "".join(units.latency_parts(value))
+
+
+def _verdict(point: SearchPointRecord) -> list[Run]:
+    return [(point.verdict + (", cut" if point.cut else ""), VERDICT_ROLES[point.verdict])]
+
+
+def evidence_lines(search: SearchRecord, width: int) -> list[Line]:
+    """Return the table of the points, with what its columns leave open; nothing without points."""
+    if not search.points:
+        return []
+    lines = text_table(point_columns(search), point_rows(search), width)
+    for row in point_rows(search):
+        if row.point.lost or row.point.verdict == "void":
+            text = f"point {row.place + 1}: {row.point.reason or 'lost ' + ', '.join(row.point.lost)}"
+            lines += indented([(text, WARN)], width)
+    return [*lines, *(each for text in start_texts(search) for each in indented([(text, LABEL)], width))]
+
+
+def start_texts(search: SearchRecord) -> list[str]:
+    """Return from when latencies are counted, and why that is not told where it is not."""
+    name = intended_percentile(search)
+    reasons = list(dict.fromkeys(point.intended_reason for point in search.points if point.intended_ns))
+    if name:
+        because = f" ({reasons[0]})" if reasons and reasons[0] else ""
+        return [f"p{name} due: from when each I/O was due to start, all directions together{because}"]
+    unknown = list(dict.fromkeys(point.intended_reason for point in search.points if point.intended_reason))
+    return [f"latency from when I/Os were due to start is not known: {'; '.join(unknown)}"] if unknown else []
+
+
+def capacity_lines(search: SearchRecord, width: int, height: int, *, coloured: bool = False) -> list[Line]:
+    """Return what stands below the headline of a page: chart in `height` lines, the rest of the answer, evidence."""
+    if search.scaling is not None:
+        chart = scaling_chart(search.scaling, width, height, coloured=coloured)
+    else:
+        chart = curve_chart(search, width, height, coloured=coloured)
+    blocks = [chart, answer_lines(search, width)[1:], scaling_lines(search, width), evidence_lines(search, width)]
+    return [line for block in blocks if block for line in (*block, Line())]
+
+
+def summary_blocks(search: SearchRecord, width: int) -> list[list[str]]:
+    """Return the blocks of a run's summary: the answer, the evidence."""
+    wide = max(width, 80)
+    blocks = [answer_lines(search, 80), scaling_lines(search, wide), evidence_lines(search, wide)]
+    return [plain_lines(block) for block in blocks if block]
+
+
+def scaling_lines(search: SearchRecord, width: int) -> list[Line]:
+    """Return throughput over hosts as a table; nothing where that was not asked for."""
+    if search.scaling is None or not search.scaling.points:
+        return []
+    return text_table(scaling_columns(), search.scaling.points, width)
+
+
+def scaling_columns() -> list[Column[ScalingPointRecord]]:
+    """Return the columns of throughput over hosts."""
+    return [
+        Column("hosts", lambda row: str(row.hosts), right=True),
+        Column("IOPS", lambda row: METRICS["iops"].text(row.iops.value), right=True, role=VALUE),
+        Column("95 %", lambda row: spread(row.iops), right=True, role=LABEL),
+        Column("of linear", lambda row: units.percent(row.efficiency), right=True),
+        Column("", lambda row: ("extrapolated" if row.extrapolated else "measured", LABEL)),
+    ]

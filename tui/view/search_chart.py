@@ -1,0 +1,232 @@
+"""The load curve of a search, and its scaling over hosts, as charts in cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import ceil, floor, log10
+
+from msgspec.structs import replace
+
+from tui.metrics.registry import BY_UNIT, METRICS
+from tui.model.search_record import ScalingRecord, SearchRecord
+from tui.record.search_figures import PointNow, Trace, main_of, rate_unit, same_traces, traces
+from tui.text.line import BAD, BRIGHT, GOOD, Line
+from tui.text.plot import LEAST_HEIGHT, LEAST_WIDTH, ROLES, Axis, Curve, Ticks, plot, plot_rows, row_of
+from tui.text.search import limit_text, measured_scales
+from tui.view.charts import ChartMetric, value_axis, value_ticks
+
+METRIC: dict[str, ChartMetric] = {"iops": "iops", "bytes_per_s": "bandwidth"}
+AIR = 1.05
+LEAST_GAP, UNEVEN = 2, 1.5  # rows between marks, and how many times more there may be than at the closest
+OPEN = 8.0  # a latency so many times over all limits is drawn at the chart's top: the rest would be flat
+NOW = "latency"  # a colour that the first three curves do not have
+
+
+def curve_chart(
+    search: SearchRecord,
+    width: int,
+    height: int,
+    *,
+    coloured: bool = False,
+    now: float | None = None,
+    reached: PointNow | None = None,
+) -> list[Line]:
+    """Return the curve: latencies over the achieved rate, limits, capacity, knee; nothing when there is nothing.
+
+    `now` is the rate that is offered at the moment, in I/Os per second; `reached`: what it came to so far.
+    """
+    found = traces(search)
+    if not found:
+        return []
+    width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
+    y = _latency_axis(found, plot_rows(height))
+    x = _rate_axis(search, found, width)
+    named = next((f"{trace.direction} " for trace in found if not trace.named), "")
+    title = f"{named}latency over {BY_UNIT[rate_unit(search)].title}"
+    curves = [*_limits(search, found, x, y), *_uprights(search, x, y, now)]
+    main = main_of(found)
+    curves += [_curve(trace, place, y, marked=trace is main) for place, trace in enumerate(found)]
+    curves += _reached(search, main, reached, x, y) if main is not None and reached is not None else []
+    return plot(title, curves, x, y, width, height, coloured=coloured)
+
+
+def overlay_chart(a: SearchRecord, b: SearchRecord, width: int, height: int, *, coloured: bool = False) -> list[Line]:
+    """Return the curves of two searches over each other, each with its capacity; nothing without a curve of both."""
+    pair = same_traces(a, b)
+    if pair is None:
+        return []
+    width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
+    y, x = _latency_axis(pair, plot_rows(height)), _rate_axis(a, pair, width)
+    curves = _limits(a, pair[:1], x, y)
+    for place, (name, search, trace) in enumerate(zip("AB", (a, b), pair, strict=True)):
+        if (most := capacity_of(search)) is not None and most <= x.high:
+            upright = Curve([([most, most], [y.low, y.high])], ROLES[place], f"capacity {name}", dashed=True)
+            curves.append(replace(upright, mark="|:"[place]))
+        curves.append(replace(_curve(trace, place, y, marked=True), name=name, mark="•+"[place]))
+    title = f"{pair[0].direction} {pair[0].kind} over {BY_UNIT[rate_unit(a)].title}"
+    return plot(title, curves, x, y, width, height, coloured=coloured)
+
+
+def capacity_of(search: SearchRecord) -> float | None:
+    """Return the capacity that a search found; None when it found none."""
+    answer = search.answer
+    known = answer is not None and answer.state in ("found", "met-at-full-load")
+    return answer.capacity.value or None if answer is not None and known else None
+
+
+def _curve(trace: Trace, place: int, y: Axis, *, marked: bool) -> Curve:
+    """Return a trace; its points stand out by their verdicts, or where it is `marked` without a limit."""
+
+    def at(*verdicts: str) -> tuple[list[float], list[float]]:
+        kept = [each for each in trace.points if not verdicts or each.point.verdict in verdicts]
+        return [each.rate for each in kept], [_at(y, each.latency_ns) for each in kept]
+
+    whole = at()
+    curve = Curve([whole], ROLES[place % len(ROLES)], trace.name, mark="•+%="[place % 4])
+    if trace.most_ns is not None:
+        return replace(curve, points=at("meets"), wrong=at("breaks"), plain=at("unclear"))
+    return replace(curve, plain=whole) if marked else curve
+
+
+def _reached(search: SearchRecord, main: Trace, now: PointNow, x: Axis, y: Axis) -> list[Curve]:
+    """Return the point that is being measured, where the curve has it so far."""
+    rate = now.bw_bytes_per_s if search.objective == "bandwidth" else now.iops
+    found = [each.value_ns for each in now.latencies if each.name == main.name]
+    return [Curve([], NOW, plain=([min(rate, x.high)], [_at(y, value)])) for value in found[:1]]
+
+
+def _limits(search: SearchRecord, found: Sequence[Trace], x: Axis, y: Axis) -> list[Curve]:
+    """Return the line of each limit that is drawn."""
+    drawn = {trace.most_ns for trace in found if trace.most_ns is not None}
+    texts = {each.most: limit_text(each) for each in search.limits if each.most in drawn and each.metric == "latency"}
+    return [
+        Curve([([x.low, x.high], [_at(y, most)] * 2)], BAD, text, dashed=True, mark="-")
+        for most, text in texts.items()
+        if most is not None
+    ]
+
+
+def _uprights(search: SearchRecord, x: Axis, y: Axis, now: float | None) -> list[Curve]:
+    """Return where capacity and knee are, and what is offered now."""
+    found = []
+    knee = search.knee
+    if (most := capacity_of(search)) is not None:
+        found.append(("capacity", most, BRIGHT, "|"))
+    if knee is not None and knee.iops.value and search.kind == "curve":
+        found.append(("knee", knee.iops.value, NOW, ":"))
+    if now is not None and rate_unit(search) == "iops":
+        found.append(("now", now, NOW, "!"))
+    return [
+        Curve([([at, at], [y.low, y.high])], role, name, dashed=True, mark=mark)
+        for name, at, role, mark in found
+        if at <= x.high
+    ]
+
+
+def _latency_axis(found: Sequence[Trace], rows: int) -> Axis:
+    """Return a logarithmic axis of latencies; what lies far over all limits does not widen it."""
+    values = [each.latency_ns for trace in found for each in trace.points if each.latency_ns > 0] or [1e6]
+    limits = [trace.most_ns for trace in found if trace.most_ns]
+    most = min(max(values), max(limits) * OPEN) if limits else max(values)
+    low, high = log10(min([*values, *limits]) / AIR**2), log10(max([most, *limits]) * AIR**2)
+    return Axis(low, high, _log_ticks(low, high, rows))
+
+
+def _log_ticks(low: float, high: float, rows: int) -> Ticks:
+    """Return marks at 1, 2, 5 of each power of ten, at 1, 3, or at powers alone: the first that look even in rows."""
+    powers = range(floor(low), ceil(high) + 1)
+    choices = [[factor * 10.0**power for power in powers for factor in each] for each in ((1, 2, 5), (1, 3), (1,))]
+    inside = [[value for value in values if low <= log10(value) <= high] for values in choices]
+    even = (values for values in inside if _is_even([log10(each) for each in values], low, high, rows))
+    shown = next(even, next((values for values in reversed(inside) if values), []))
+    return Ticks([log10(value) for value in shown], [METRICS["latency"].rounded(value) for value in shown])
+
+
+def _is_even(marks: Sequence[float], low: float, high: float, rows: int) -> bool:
+    """Tell whether marks, two at least, have rows between them, here about as many as there."""
+    found = [row_of(mark, low, high, rows) for mark in marks]
+    gaps = [b - a for a, b in pairwise(found)]
+    return bool(gaps) and min(gaps) >= LEAST_GAP and max(gaps) <= UNEVEN * min(gaps)
+
+
+def _at(y: Axis, latency_ns: float) -> float:
+    return min(max(log10(max(latency_ns, 1.0)), y.low), y.high)
+
+
+def _rate_axis(search: SearchRecord, found: Sequence[Trace], width: int) -> Axis:
+    highest = max(each.rate for trace in found for each in trace.points)
+    ticks = value_ticks(METRIC[rate_unit(search)], highest, max(2, width // 14))
+    return Axis(0, highest * AIR, ticks)
+
+
+def scaling_chart(scaling: ScalingRecord, width: int, height: int, *, coloured: bool = False) -> list[Line]:
+    """Return throughput over hosts: measured, linear, the model, beyond the measured dashed; nothing of one number."""
+    known = _measured(scaling)
+    if len(known) < 2:
+        return []
+    width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
+    model, last = model_points(scaling), known[-1][0]
+    most = max(point.hosts for point in scaling.points)
+    each_host = known[0][1] / known[0][0]
+    highest = max([rate for _, rate in (*known, *model)])
+    top = min(each_host * most, highest * 1.5)
+    inside = [point for point in model if point[0] <= last]
+    beyond = [point for point in model if point[0] >= last]
+    curves = [
+        Curve([([0.0, top / each_host], [0.0, top])], "other", "linear", mark="/"),
+        Curve([_columns(inside)] if inside else [], "read", "model" if inside else "", mark="•"),
+        Curve([_columns(beyond)] if len(beyond) > 1 else [], "latency", "extrapolated" if len(beyond) > 1 else "",
+              dashed=True, mark="-"),
+        Curve([], GOOD, points=_columns(known)),
+    ]  # fmt: skip
+    x = Axis(0, most * AIR, _host_ticks([point.hosts for point in scaling.points], width))
+    return plot("IOPS over hosts", curves, x, value_axis("iops", top, plot_rows(height)), width, height,
+                coloured=coloured)  # fmt: skip
+
+
+def scaling_overlay(a: SearchRecord, b: SearchRecord, width: int, height: int, *, coloured: bool = False) -> list[Line]:
+    """Return throughput over hosts of two searches, as measured, and A's linear growth; nothing without both."""
+    pair = [_measured(search.scaling) if search.scaling is not None else [] for search in (a, b)]
+    if not all(pair) or max(map(len, pair)) < 2:
+        return []
+    width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
+    hosts = sorted({count for side in pair for count, _ in side})
+    each_host = pair[0][0][1] / pair[0][0][0]
+    top = min(each_host * hosts[-1], max(rate for side in pair for _, rate in side) * 1.5)
+    curves = [Curve([([0.0, top / each_host], [0.0, top])], "other", "linear from A", mark="/")]
+    curves += [
+        Curve([_columns(side)], ROLES[place], name, points=_columns(side), mark="•+"[place])
+        for place, (name, side) in enumerate(zip("AB", pair, strict=True))
+    ]
+    x = Axis(0, hosts[-1] * AIR, _host_ticks([round(each) for each in hosts], width))
+    return plot("IOPS over hosts", curves, x, value_axis("iops", top, plot_rows(height)), width, height,
+                coloured=coloured)  # fmt: skip
+
+
+def _measured(scaling: ScalingRecord) -> list[tuple[float, float]]:
+    """Return throughput by numbers of hosts, ascending."""
+    found = measured_scales(scaling)
+    return [(float(hosts), rate) for hosts in sorted(found) if (rate := found[hosts].iops.value)]
+
+
+def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def model_points(scaling: ScalingRecord, places: int = 48) -> list[tuple[float, float]]:
+    """Return the model's throughput over hosts, from one to the most; nothing without a model."""
+    if scaling.rate is None or scaling.contention is None or scaling.coherence is None or scaling.rate.value is None:
+        return []
+    most = max((point.hosts for point in scaling.points), default=1)
+    rate, sigma, kappa = scaling.rate.value, scaling.contention.value or 0.0, scaling.coherence.value or 0.0
+    hosts = [1 + (most - 1) * place / places for place in range(places + 1)]
+    return [(n, rate * n / (1 + sigma * (n - 1) + kappa * n * (n - 1))) for n in hosts]
+
+
+def _host_ticks(hosts: Sequence[int], width: int) -> Ticks:
+    kept: list[int] = []
+    for count in sorted(set(hosts)):
+        if not kept or (count - kept[-1]) / max(hosts) * (width - 10) > 4:
+            kept.append(count)
+    return Ticks([float(count) for count in kept], [str(count) for count in kept])

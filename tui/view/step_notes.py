@@ -1,0 +1,426 @@
+"""Notes on a measurement beside its figures: preconditioning, length, checks, host load, host problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean, median_high
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from tui.judge.severity import submission_waits
+from tui.metrics import units
+from tui.metrics.figures import Latency, latency_of
+from tui.metrics.registry import METRICS, in_order, meaning
+from tui.metrics.repeat import ci_tells
+from tui.metrics.telemetry import metric_of, parse_column
+from tui.metrics.units import plural
+from tui.model.criteria import THRESHOLDS
+from tui.model.plain import some
+from tui.model.plan import Headline
+from tui.model.record import RunRecord
+from tui.model.step_record import HostTelemetryRecord, StepRecord
+from tui.record.headline import length_text
+from tui.text.line import LABEL, TEXT, TITLE, WARN, Line, Run, labelled, plain_lines
+
+if TYPE_CHECKING:
+    from tui.model.record import HeadlineRecord
+    from tui.model.step_record import AttestationRecord, FillRecord, RoundsRecord
+
+LEFT_OUT = "left out at launch, though the profile asks for it"
+POINTS_SHOWN = 6
+FIGURES_SHOWN = 10
+OFTEN = {1: "once", 2: "twice"}
+
+
+def precondition_texts(record: RunRecord) -> list[str]:
+    """Return what was filled and what the rounds of each point came to, those that were not steady first."""
+    found = record.precondition
+    if found is None:
+        return []
+    several = len(found.rounds) > 1
+    ordered = sorted(found.rounds, key=lambda each: each.attained is True)
+    rounds = [_rounds_text(record, each, several=several) for each in ordered[:POINTS_SHOWN]]
+    more = [f"and {len(ordered) - POINTS_SHOWN} points more"] if len(ordered) > POINTS_SHOWN else []
+    return [*([LEFT_OUT] if found.left_out else []), *map(_fill_text, found.fills), *rounds, *more]
+
+
+def _fill_text(fill: FillRecord) -> str:
+    size = f", {units.size(fill.bytes)} in all" if fill.bytes is not None else ""
+    took = f", in {units.duration(fill.duration_s)}" if fill.duration_s is not None else ""
+    often = OFTEN.get(fill.times, f"{fill.times} times")
+    return f"filled {often}{size}{took}" if fill.whole else f"to be filled {often}{size}: not to its end"
+
+
+def _rounds_text(record: RunRecord, rounds: RoundsRecord, *, several: bool) -> str:
+    name = f"{rounds.cell.removeprefix(record.profile.tag).strip() or rounds.cell}: " if several else ""
+    figures = _figures(_headline_of(record, rounds), rounds.values)
+    return f"{name}{rounds.text}{f'; {figures}' if figures else ''}"
+
+
+def _figures(headline: HeadlineRecord | None, values: Sequence[float | None]) -> str:
+    """Return the last figures, the newest last: ``write IOPS 402, 400, 401``."""
+    if headline is None or not values:
+        return ""
+    shown = [METRICS[headline.metric].text(value) for value in values[-FIGURES_SHOWN:]]
+    cut = ["..."] if len(values) > FIGURES_SHOWN else []
+    return f"{meaning(Headline(headline.metric, headline.direction, headline.percentile))} {', '.join([*cut, *shown])}"
+
+
+def _headline_of(record: RunRecord, rounds: RoundsRecord) -> HeadlineRecord | None:
+    cells = record.matrix.cells if record.matrix is not None else []
+    return next((cell.headline for cell in cells if cell.key == rounds.cell), None) or record.headline
+
+
+def step_label(record: RunRecord, step: StepRecord) -> str:
+    """Return what a step is beside others of its point: ``fill``, ``round 4``, ``warm-up``, ``#2``; empty: nothing."""
+    found = record.precondition
+    if found is not None and any(step.index == fill.step for fill in found.fills):
+        return "fill"
+    rounds = found.rounds if found is not None else []
+    if number := next((each.steps.index(step.index) + 1 for each in rounds if step.index in each.steps), 0):
+        return f"round {number}"
+    return "warm-up" if step.warmup else f"#{step.repetition}" if step.repetition > 1 else ""
+
+
+def attest_texts(record: RunRecord) -> list[str]:
+    """Return each condition with its answer, and whose it is: those that were not answered with yes first."""
+    order = ("no", "unknown", "yes")
+    return [_attest_text(each) for each in sorted(record.attested, key=lambda each: order.index(each.answer))]
+
+
+def _attest_text(each: AttestationRecord) -> str:
+    said = ", ".join(_signature(each))
+    return f"{each.answer}: {each.question} ({said})"
+
+
+def _signature(each: AttestationRecord) -> Iterator[str]:
+    yield each.id
+    yield from (each.by,) if each.by else ()
+    yield from (each.utc,) if each.utc else ()
+
+
+VERDICTS: dict[str, str] = {
+    "valid": "valid",
+    "valid-with-warnings": "valid with warnings",
+    "invalid": "INVALID",
+}
+
+
+def submission_text(step: StepRecord, kind: str) -> str:
+    """Return how much of the latency is the wait in the submission, where it is worth telling; else nothing."""
+    said = "lat holds" if kind == "lat" else "clat leaves out"
+    waits = (
+        f"{said} the wait in the submission: {name} slat mean {units.latency(slat)} of {units.latency(lat)}"
+        for name, slat, lat in submission_waits(step)
+    )
+    return next(waits, "")
+
+
+def checks_text(record: RunRecord) -> str:
+    """Return the verdict, what was found and how much was checked; empty when nothing was judged.
+
+    ``valid: nothing found; 21 checks made, 9 could not be``. A record of an older version has no verdict to go by.
+    """
+    if record.verdict is None:
+        return ""
+    found = found_text([finding.severity for finding in record.findings])
+    if record.checks is None:
+        return found if record.findings else "no finding"
+    made = f"{plural(len(record.checks), 'check')} made"
+    if record.checks_not_made is None:
+        return f"{made}, {found}"
+    missed = f", {len(record.checks_not_made)} could not be" if record.checks_not_made else ""
+    changed = [f"{name} {value:g} in place of {_usual(name)}" for name, value in record.thresholds.items()]
+    otherwise = f"; by other thresholds: {', '.join(changed)}" if changed else ""
+    return f"{VERDICTS[record.verdict]}: {found}; {made}{missed}{otherwise}"
+
+
+def _usual(name: str) -> str:
+    known = THRESHOLDS.get(name)
+    return f"{known.value:g}" if known is not None else "?"
+
+
+def found_text(severities: Sequence[str]) -> str:
+    """Return how much was found of what weight: ``1 error, 2 warnings, 1 remark``."""
+    words = (("error", "error"), ("warning", "warning"), ("info", "remark"))
+    counts = [(severities.count(severity), word) for severity, word in words]
+    return ", ".join(plural(count, word) for count, word in counts if count) or "nothing found"
+
+
+def repeated_text(record: RunRecord) -> str:
+    """Return how well the headline is known: of how many repetitions it is the median; empty for a single one."""
+    found, matrix = record.headline, record.matrix
+    if found is None or found.step is None or matrix is None:
+        return ""
+    cell = next((cell for cell in matrix.cells if found.step in cell.steps), None)
+    values = [value for value in cell.values if value is not None] if cell is not None else []
+    if cell is None or len(values) < 2:
+        return ""
+    text = METRICS[found.metric].text
+    if ci_tells(values, cell.ci_relative):
+        return f"median of {len(values)}; mean {text(fmean(values))} ± {(cell.ci_relative or 0.0) * 100:.1f} % (95 %)"
+    return f"median of {len(values)}, from {text(min(values))} to {text(max(values))}"
+
+
+WORTH_TELLING = 0.01  # a difference of rates
+
+
+def remark_texts(step: StepRecord, kind: str) -> Iterator[str]:
+    """Yield how long was measured, what latencies leave out, who dropped out, and how well hosts measured together."""
+    yield from filter(None, (submission_text(step, kind),))
+    if any(result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()):
+        yield "~ rebuilt from samples: the tool gave no result"
+    shown = {name: latency_of(result, name, kind) for name, result in step.results.aggregate.items()}
+    yield from bucket_texts(shown)
+    if step.coverage_text:
+        yield f"coverage: {step.coverage_text}"
+    for direction, result in step.results.aggregate.items():
+        if result.interval is not None and abs(result.window_difference or 0.0) > WORTH_TELLING:
+            span = result.interval.end_s - result.interval.start_s
+            window = f"{units.iops(result.iops_window)} IOPS ({(result.window_difference or 0.0) * 100:+.1f} %)"
+            yield f"{direction}: {window} in the {span:.0f} s in which all hosts measured"
+    yield from timing_texts(step)
+
+
+def bucket_texts(found: Mapping[str, Latency | None]) -> list[str]:
+    """Return how far percentiles of tools with buckets of their own may lie above the true value, by direction."""
+    widths: dict[float, list[str]] = {}
+    for name, latency in found.items():
+        if latency is not None and latency.bucket_width is not None:
+            widths.setdefault(latency.bucket_width, []).append(name)
+    return [
+        f"percentiles of {', '.join(names)}: upper edges of the load generator's buckets, up to "
+        f"{width * 100:.{0 if width >= 0.1 else 1}f} % above the true value"
+        for width, names in widths.items()
+    ]
+
+
+def length_texts(step: StepRecord) -> Iterator[str]:
+    """Yield how long the step measured, when that is known."""
+    yield from filter(None, (length_text(step.measured_s, step.runtime_s),))
+
+
+def timing_texts(step: StepRecord) -> Iterator[str]:
+    """Yield how well the hosts measured at the same time; nothing for one host."""
+    timing = step.timing
+    if timing is None or timing.start_skew_s is None:
+        return
+    start = f"start skew {_skew(timing.start_skew_s, timing.start_skew_uncertainty_s)}"
+    end = f"end skew {_skew(timing.end_skew_s, timing.end_skew_uncertainty_s)}"
+    window = f"all together {timing.window.length_s:.1f} s" if timing.window is not None else "never all together"
+    yield f"{start}, {end}; {window}"
+
+
+def _skew(value_s: float | None, uncertainty_s: float | None) -> str:
+    if value_s is None:
+        return units.UNKNOWN
+    return f"{value_s:.3f} s" + (f" ± {uncertainty_s:.3f} s" if uncertainty_s is not None else "")
+
+
+NOT_MERGEABLE = "printed by the tool each second; not mergeable over hosts"
+
+
+def printed_lines(step: StepRecord) -> list[tuple[str, str]]:
+    """Return what was printed on each host, as (host and direction, percentiles); empty: nothing was."""
+    found = {}
+    for column in step.series.columns if step.series is not None else ():
+        if column.host is not None and (text := _told(column.printed_ns)):
+            found[column.host, column.direction] = text
+    names = in_order({name for _, name in found})
+    hosts = dict.fromkeys(host for host, _ in found)
+    return [(f"{host} {name}", found[host, name]) for host in hosts for name in names if (host, name) in found]
+
+
+def _told(printed: Mapping[str, list[int | None]]) -> str:
+    parts = []
+    for name in sorted(printed, key=float):
+        if values := [value for value in printed[name] if value is not None]:
+            parts.append(f"p{name} median {units.latency(median_high(values))}, max {units.latency(max(values))}")
+    return "; ".join(parts)
+
+
+def now_text(printed_ns: Mapping[str, int]) -> str:
+    """Return what was printed for one interval: ``p99 1.20 ms, p99.9 3.10 ms``; empty: nothing was."""
+    return ", ".join(f"p{name} {units.latency(printed_ns[name])}" for name in sorted(printed_ns, key=float))
+
+
+class SharedProblem(Struct, frozen=True):
+    """A problem, and the hosts that have it."""
+
+    hosts: list[str]
+    phase: str
+    code: str
+    message: str
+    fatal: bool
+
+
+def shared_problems(record: RunRecord) -> list[SharedProblem]:
+    """Return the problems of hosts, each once, in the order in which the record has them."""
+    found: dict[tuple[str, str, str, bool], list[str]] = {}
+    for host in record.hosts:
+        for each in host.problems:
+            found.setdefault((each.phase, each.code, each.message, each.fatal), []).append(host.name)
+    return [SharedProblem(list(dict.fromkeys(hosts)), *what) for what, hosts in found.items()]
+
+
+def problem_lines(record: RunRecord, width: int, *, every: bool = False) -> list[Line]:
+    """Return problems of hosts with the names of those who have them: of a few, or of every one."""
+    from tui.view.findings import MARKS  # with all checks: not for a list of problems alone
+
+    lines: list[Line] = []
+    for each in shared_problems(record):
+        mark, role = MARKS["error" if each.fatal else "warning"]
+        names = some(each.hosts, len(each.hosts)) if every else some(each.hosts)
+        lines += labelled([(f"{mark} ", role)], [(f"{names}  {each.message} ({each.code})", TEXT)], width)
+    return lines
+
+
+def measured_nothing(record: RunRecord) -> bool:
+    """Tell whether a run failed before any load: what the hosts are says nothing about figures then."""
+    return record.state == "failed" and not any(step.results.aggregate or step.metadata for step in record.steps)
+
+
+NAME_WIDTH = 14
+CARRIES = 0.05  # of the traffic of the busiest disk: one with less is not part of it
+
+
+CLIENT_COLUMNS = (("cpu.busy", "CPU %", 8), ("core.busy", "core %", 9), ("gen.cpu", "load %", 9),
+                  ("gen.thread", "thread %", 10))  # fmt: skip
+SERVER_COLUMNS = CLIENT_COLUMNS[:2]
+Columns = Sequence[tuple[str, str, int]]
+
+
+def load_lines(step: StepRecord) -> list[str]:
+    """Return the tables of a step as plain text; nothing when nobody looked."""
+    return plain_lines(load_table(step))
+
+
+def load_table(
+    step: StepRecord, title: str = "load on hosts", thresholds: Mapping[str, float] | None = None
+) -> list[Line]:
+    """Return the tables of a step, mean and maximum in the measured window; nothing when nobody looked.
+
+    `thresholds` are those that the profile changed. The last run of a line is what may be too long for it.
+    """
+    clients = [each for each in step.telemetry if each.role == "client" and each.start_s is not None]
+    servers = [each for each in step.telemetry if each.role == "server" and each.start_s is not None]
+    return [
+        *_table(title, clients, CLIENT_COLUMNS, thresholds or {}),
+        *_table("servers", servers, SERVER_COLUMNS, thresholds or {}),
+        *(Line.of((text, TEXT)) for text in load_sums(step)),
+    ]
+
+
+def load_sums(step: StepRecord) -> list[str]:
+    """Return the CPU of groups of processes over all hosts, and of the load per process."""
+    looked = [each for each in step.telemetry if each.start_s is not None]
+    clients = [each for each in looked if each.role == "client"]
+    return [*_groups([*clients, *(each for each in looked if each.role == "server")]), *_per_client(clients)]
+
+
+def _table(
+    title: str, hosts: Sequence[HostTelemetryRecord], columns: Columns, thresholds: Mapping[str, float]
+) -> Iterator[Line]:
+    if not hosts:
+        return
+    titles = "".join(f"{name:>{width}}" for _, name, width in columns)
+    yield Line.of((f"{title:<{NAME_WIDTH}} ", TITLE), (f"{titles}  ", LABEL), ("busiest NIC, disk", LABEL))
+    for host in hosts:
+        cells = [load_cell(host, name, width, thresholds) for name, _, width in columns]
+        name = (f"{host.host[:NAME_WIDTH]:<{NAME_WIDTH}} ", TEXT)
+        yield Line.of(name, *cells, ("  ", TEXT), (nic_and_disk(host), TEXT))
+
+
+def load_cell(
+    host: HostTelemetryRecord, name: str, width: int = 0, thresholds: Mapping[str, float] | None = None
+) -> Run:
+    """Return mean and maximum of a share, marked where it holds the load back."""
+    full = metric_of(name).is_full(host.mean_of(name), thresholds)
+    return f"{_both(host, name):>{width}}", WARN if full else TEXT
+
+
+FULLEST = (("cpu.busy", "CPU"), ("core.busy", "core"), ("gen.thread", "thread of the load"))
+
+
+def fullest_texts(step: StepRecord) -> Iterator[str]:
+    """Yield how full the fullest of the clients was, by mean over the measured window."""
+    clients = [each for each in step.telemetry if each.role == "client" and each.start_s is not None]
+    parts = []
+    for name, title in FULLEST:
+        known = {host.host: mean for host in clients if (mean := host.mean_of(name)) is not None}
+        if known:
+            most = max(known, key=lambda host: known[host])
+            parts.append(f"{title} {known[most]:.0f} % ({most})")
+    if parts:
+        yield f"busiest of the clients, on average: {', '.join(parts)}"
+
+
+def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
+    """Yield the CPU of each group of processes over all hosts that have it, and per disk that carried traffic."""
+    names = dict.fromkeys(parse_column(name).subject for host in hosts for name in _family(host, "group"))
+    for name in names:
+        having = [host for host in hosts if host.mean_of(f"group.{name}.procs")]
+        cpu = sum(host.mean_of(f"group.{name}.cpu") or 0.0 for host in having)
+        count = round(sum(host.mean_of(f"group.{name}.procs") or 0.0 for host in having))
+        disks = sum(len(disks_in_use(host)) for host in having)
+        per_disk = f"; {cpu / disks:.1f} % per disk ({disks} with traffic)" if disks else ""
+        hosts_text = plural(len(having), "host")
+        yield f"CPU of {name}: {cpu:.0f} % of a core, {count} processes on {hosts_text}{per_disk}"
+
+
+def _per_client(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
+    """Yield the load's CPU per process, on hosts whose storage nodes are looked at as well."""
+    known = [(_workers(host), cpu) for host in hosts if (cpu := host.mean_of("gen.cpu")) is not None]
+    workers = sum(each for each, _ in known)
+    if not workers:
+        return
+    cpu = sum(each for _, each in known)
+    yield f"CPU of the load: {cpu:.0f} % of a core, {cpu / workers:.1f} % per client process ({workers})"
+
+
+def _workers(host: HostTelemetryRecord) -> int:
+    """Return the processes that do the work: where there are several, the first one only waits for them."""
+    column = host.column("gen.procs")
+    count = round(column.max) if column is not None and column.max is not None else 0
+    return max(count - 1, 1) if count else 0
+
+
+def disks_in_use(host: HostTelemetryRecord) -> list[str]:
+    """Return the names of the disks that carried a share of the traffic."""
+    traffic = {name: _traffic(host, "dev", name, ("rd", "wr")) for name in _subjects(host, "dev")}
+    most = max(traffic.values(), default=0.0)
+    return [name for name, value in traffic.items() if value > CARRIES * most]
+
+
+def nic_and_disk(host: HostTelemetryRecord) -> str:
+    """Return the link with the most traffic and the disk that was busy longest."""
+    nics = {name: _traffic(host, "nic", name, ("rx", "tx")) for name in _subjects(host, "nic")}
+    nics |= {name: _traffic(host, "rdma", name, ("rx", "tx")) for name in _subjects(host, "rdma")}
+    nic = max(nics, key=lambda name: nics[name], default="")
+    disks = {name: host.mean_of(f"dev.{name}.busy") or 0.0 for name in _subjects(host, "dev")}
+    disk = max(disks, key=lambda name: disks[name], default="")
+    parts = [f"{nic} {units.bandwidth(nics[nic])}"] if nic else []
+    parts += [f"{disk} {disks[disk]:.0f} %"] if disk else []
+    return ", ".join(parts)
+
+
+def _both(host: HostTelemetryRecord, name: str) -> str:
+    """Return mean and maximum of a share; a dash for what is unknown."""
+    column = host.column(name)
+    if column is None or column.mean is None or column.max is None:
+        return units.UNKNOWN
+    return f"{column.mean:.0f}/{column.max:.0f}"
+
+
+def _traffic(host: HostTelemetryRecord, family: str, subject: str, fields: Iterable[str]) -> float:
+    return sum(host.mean_of(f"{family}.{subject}.{field}") or 0.0 for field in fields)
+
+
+def _family(host: HostTelemetryRecord, family: str) -> list[str]:
+    return [name for name in host.names if metric_of(name).family == family]
+
+
+def _subjects(host: HostTelemetryRecord, family: str) -> list[str]:
+    found = dict.fromkeys(parse_column(name).subject for name in _family(host, family))
+    return [name for name in found if name != "others"]

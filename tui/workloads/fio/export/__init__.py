@@ -1,1 +1,0 @@
-"""Runs as fio itself would have written them down, for tools that read fio's files."""
