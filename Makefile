@@ -70,7 +70,7 @@ site:
 
 reference:
 	@$(BIN)/python -m tests.reference
-	@$(BIN)/python -m tui.app.keys.actions docs/screens.md
+	@$(BIN)/python -m tui.app.terminal.actions docs/screens.md
 
 figures:
 	@.ci/setup test

@@ -22,8 +22,7 @@ EXCEPTIONS = {
     "tui/remote/scripts.py": "of the package",
     "tui/app/terminal/actions.py": "a page of the docs, by make",
     "tui/workloads/reading.py": "/proc",
-    "tui/journal/rundir.py": "/proc; the lock of the engine, checked to be a file",
-    "tui/journal/rundir.py": "/proc",
+    "tui/journal/rundir.py": "/proc; the lock of the engine, checked to be a file; a directory to be synced",
     "tui/remote/agentsock.py": "/proc",
     "tui/journal/writer.py": "to append, checked to be a file; a directory to be synced",
     "tui/engine/preflight/made_files.py": "to append, checked to be a file",
@@ -32,7 +31,6 @@ EXCEPTIONS = {
     "tui/cli/main.py": "/dev/null; a descriptor that is closed",
     "tui/cli/shared/launching.py": "the terminal",
     "tui/library/summary.py": "a directory to be locked",
-    "tui/journal/rundir.py": "a directory to be synced",
 }
 
 

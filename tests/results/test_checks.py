@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
-from tui.results import findings
 
+import tui.judge
 from tests.results.evidence import WRITER, direction, evidence, found, latency, said, series
 from tui.judge.catalogue import BY_ID, CHECKS
 from tui.judge.check import Check, RunEvidence, UnknownError
@@ -424,6 +424,6 @@ def test_a_threshold_that_the_profile_changes_is_the_one_that_is_judged_by() -> 
 
 @pytest.mark.parametrize("name", THRESHOLDS)
 def test_every_threshold_is_asked_for_by_its_check(name: str) -> None:
-    folder = Path(findings.__file__).parent
+    folder = Path(str(tui.judge.__file__)).parent
     assert any(f'"{name}"' in file.read_text(encoding="utf-8") for file in folder.glob("*.py"))
     assert name.partition(".")[0] in BY_ID

@@ -15,7 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tui.cli import doctor_checks
-from tui.cli.doctor_checks import DoctorCheck, Status, Surroundings, sources
+from tui.cli.doctor_checks import DoctorCheck, Status, Surroundings
+from tui.cli.doctor_sources import sources
 from tui.cli.shared.arguments import wants_colour
 from tui.engine.preflight.logout import FORWARDED, agent_may_go
 from tui.metrics.units import plural
@@ -172,7 +173,7 @@ CHECKS: tuple[Callable[[Surroundings], DoctorCheck], ...] = (
         doctor_checks.inventory,
     ),
     *(doctor_checks.data, doctor_checks.space, doctor_checks.runs, doctor_checks.shared),
-    *(sources.sources, ssh_config, ssh_login, known_hosts, doctor_checks.open_files, doctor_checks.load_generator),
+    *(sources, ssh_config, ssh_login, known_hosts, doctor_checks.open_files, doctor_checks.load_generator),
     *(doctor_checks.terminal, doctor_checks.characters, doctor_checks.tmux, doctor_checks.editor, doctor_checks.logout),
 )
 SYMBOLS: dict[Status, str] = {"ok": "✓", "warn": "!", "fail": "✗"}

@@ -1,4 +1,4 @@
-"""Recover a run whose engine died: adopt loads that still run, find loads the journal does not name, collect results."""
+"""Recover a run whose engine died: adopt loads that still run, find unnamed ones, collect results."""
 
 from __future__ import annotations
 

@@ -318,8 +318,8 @@ def search_points(record: RunRecord) -> ExportTable:
 def search_figures(record: RunRecord) -> ExportTable:
     """Return one row a figure that a search found, with the interval that holds it with 95 %."""
     found = found_figures(record.search) if record.search is not None else []
-    own = (ExportColumn("figure", "text"), ExportColumn("unit", "text"), ExportColumn("value", "float"), ExportColumn("low", "float"),
-           ExportColumn("high", "float"), ExportColumn("text", "text"))  # fmt: skip
+    own = (ExportColumn("figure", "text"), ExportColumn("unit", "text"), ExportColumn("value", "float"),
+           ExportColumn("low", "float"), ExportColumn("high", "float"), ExportColumn("text", "text"))  # fmt: skip
 
     def rows() -> Iterator[Row]:
         for each in found:
@@ -332,8 +332,9 @@ def search_figures(record: RunRecord) -> ExportTable:
 def scaling(record: RunRecord) -> ExportTable:
     """Return one row a number of hosts; `extrapolated`: of the scaling law alone, nothing was measured."""
     law = record.search.scaling if record.search is not None else None
-    own = (ExportColumn("hosts", "int"), ExportColumn("iops", "float"), ExportColumn("iops_low", "float"), ExportColumn("iops_high", "float"),
-           ExportColumn("efficiency", "float"), ExportColumn("extrapolated", "bool"))  # fmt: skip
+    own = (ExportColumn("hosts", "int"), ExportColumn("iops", "float"), ExportColumn("iops_low", "float"),
+           ExportColumn("iops_high", "float"), ExportColumn("efficiency", "float"),
+           ExportColumn("extrapolated", "bool"))  # fmt: skip
 
     def rows() -> Iterator[Row]:
         for each in law.points if law is not None else ():

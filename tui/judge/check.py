@@ -19,9 +19,9 @@ from tui.record.timeline import JournalData
 Severity = Literal["info", "warning", "error"]
 __all__ = [
     "Check",
-    "RunEvidence",
     "CheckResult",
     "Moot",
+    "RunEvidence",
     "Severity",
     "StepEvidence",
     "UnknownError",

@@ -1,4 +1,4 @@
-"""The pydantic model of a profile with the bodies of all load generators, its JSON Schema, and hints for unknown keys."""
+"""The pydantic model of a profile with the bodies of all load generators, its JSON Schema, and hints."""
 
 from __future__ import annotations
 

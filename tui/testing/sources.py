@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tui.engine.hosts.choosing import check_name
+from tui.engine.inputs.choosing import check_name
 from tui.model.hostspec import MOST_KNOWN, check_part, split
 from tui.model.problem import UsageError
 from tui.sources.base import FoundHosts, HostSource, SourceContext

@@ -1,6 +1,7 @@
-"""What a load generator offers whose course is "mpi": one program, launched once over all hosts by mpiexec.
+"""What a load generator with executor "mpi" offers: one program, launched once over all hosts by mpiexec.
 
-The engine launches, watches and ends it; what it is, what it prints and what its figures mean, only its folder knows."""
+The engine launches, watches and ends it; only the load generator's folder knows what the program is, prints and means.
+"""
 
 from __future__ import annotations
 

@@ -17,27 +17,17 @@ from textual.widgets import Static
 from tui.app.dialogs import text_entry
 from tui.app.dialogs.confirm import Confirm, OverwriteDialog
 from tui.app.frame.step_screen import KeyBar
-from tui.app.screens import review_launch, review_plan
+from tui.app.screens import review_form, review_launch, review_plan
 from tui.app.screens.review_form import (
     SEARCH,
     check_field,
     fields_words,
     form_of,
-    keep_typed,
-    of_run_alone,
-    set_aside,
-    sweep_values,
 )
 from tui.app.screens.review_launch import (
-    AGES_S,
     GuardedScreen,
     Launch,
     Preflight,
-    ahead_lines,
-    difference_lines,
-    launch_content,
-    refusal,
-    unready,
 )
 from tui.app.services.preflight import AtLogout, ask_ahead, look
 from tui.app.widgets.field import ChoiceInput
@@ -54,11 +44,6 @@ if TYPE_CHECKING:
     from tui.model.hostfacts import Fact
     from tui.model.plan import Plan
     from tui.remote.vault import Asker
-
-ANYWHERE = (("?", "help"), ("q", "quit"))
-FIELD_KEYS = (("Tab", "next field"), ("Enter", "done"), ("Esc", "leave"))
-FORM_KEYS = (*FIELD_KEYS, ("Ctrl+U", "clear"), ("F1", "help"), ("Ctrl+C", "quit"))
-CHOICE_KEYS = (("← →", "choose"), *FIELD_KEYS, ("F1", "help"), ("Ctrl+C", "quit"))
 
 
 class ReviewScreen(GuardedScreen):
@@ -95,7 +80,7 @@ class ReviewScreen(GuardedScreen):
 
     def on_mount(self) -> None:
         """Tell from time to time how old a preflight is."""
-        self.set_interval(AGES_S, self.age_answers)
+        self.set_interval(review_launch.AGES_S, self.age_answers)
 
     @property
     def form(self) -> Form:
@@ -190,7 +175,7 @@ class ReviewScreen(GuardedScreen):
         selection, values = self.shell.selection, self.form.values
         defaults = {field.spec.name: field.spec.default for field in self.form.fields}
         kind = (selection.search and selection.search.kind) or defaults.get(SEARCH)
-        keep_typed(selection, values, defaults, right=not self.form.errors)
+        review_form.keep_typed(selection, values, defaults, right=not self.form.errors)
         if SEARCH in values and not self.form.errors and values[SEARCH] != kind:
             selection.repeat = selection.sweep = ""  # a search decides both
             stays = self.in_form
@@ -222,9 +207,9 @@ class ReviewScreen(GuardedScreen):
     def dim_unused(self) -> None:
         """Show a parameter as not used while the sweep takes its place, or a search says itself how long it goes on."""
         with suppress(ValueError):
-            unused = set(sweep_values(self.shell.selection.sweep))
+            unused = set(review_form.sweep_values(self.shell.selection.sweep))
             if self.loaded is not None:
-                unused |= set_aside(self.loaded.profile, self.form.values.get(SEARCH, ""))
+                unused |= review_form.set_aside(self.loaded.profile, self.form.values.get(SEARCH, ""))
             for field in self.form.fields:
                 field.set_class(field.spec.name in unused, "-swept")
 
@@ -242,7 +227,7 @@ class ReviewScreen(GuardedScreen):
             hosts=hosts,
             overrides=selection.overrides,
             repeat=int(selection.repeat) if selection.repeat else None,
-            sweep=sweep_values(selection.sweep),
+            sweep=review_form.sweep_values(selection.sweep),
             note=selection.note or None,
             tags=dict(self.shell.options.settings.tags),
             lease_s=self.shell.options.settings.lease_s,
@@ -263,7 +248,11 @@ class ReviewScreen(GuardedScreen):
         self.plan_pane.show(partial(self.plan_lines, plan))
         self.plan_pane.border_title = "Job files" if self.shows_jobs else "What will happen"
         self.plan_pane.border_subtitle = "v plan" if self.shows_jobs else "v job file"
-        said = [*filter(None, [refusal(self.answers)]), *self.shell.selection.remarks, *review_plan.warnings(plan)]
+        said = [
+            *filter(None, [review_launch.refusal(self.answers)]),
+            *self.shell.selection.remarks,
+            *review_plan.warnings(plan),
+        ]
         self.show_warnings([*said, *self.missing_tools(plan), *self.at_logout.lines])
         self.look_at_logout(plan)
         self.show_launch()
@@ -274,8 +263,12 @@ class ReviewScreen(GuardedScreen):
         if self.shows_jobs:
             return review_plan.job_files(plan)
         age_s = self.preflight.age_s
-        answered = ahead_lines(self.answers, age_s, self.shell.symbols, width) if self.answers else []
-        lines = [*answered, *difference_lines(self.facts_of(plan), width), *review_plan.plan_lines(plan, width)]
+        answered = review_launch.ahead_lines(self.answers, age_s, self.shell.symbols, width) if self.answers else []
+        lines = [
+            *answered,
+            *review_launch.difference_lines(self.facts_of(plan), width),
+            *review_plan.plan_lines(plan, width),
+        ]
         room = self.plan_pane.scrollable_content_region.height - len(lines) - 1
         jobs = review_plan.job_files(plan, room)
         return [*lines, Line(), *jobs] if jobs else lines  # where there is room, all is seen at once
@@ -321,12 +314,14 @@ class ReviewScreen(GuardedScreen):
             return
         said = review_plan.launch_line(self.plan)
         early, waits = bool(self.guard.early), self.guard.waits
-        launch = Launch(said, self.guard.seen, early, waits, self.in_form, unready(self.answers))
-        self.query_one("#review-launch", Static).update(launch_content(launch))
+        launch = Launch(said, self.guard.seen, early, waits, self.in_form, review_launch.unready(self.answers))
+        self.query_one("#review-launch", Static).update(review_launch.launch_content(launch))
 
     def show_changes(self) -> None:
         """Count the fields in which something else stands than in the profile."""
-        changed = sum(field.has_class("-changed") for field in self.form.fields if not of_run_alone(field.spec.name))
+        changed = sum(
+            field.has_class("-changed") for field in self.form.fields if not review_form.of_run_alone(field.spec.name)
+        )
         self.form.border_subtitle = f"{changed} changed" if changed else "as in the profile"
 
     def show_warnings(self, found: list[str]) -> None:
@@ -421,8 +416,10 @@ class ReviewScreen(GuardedScreen):
 
     def show_keys(self) -> None:
         """Show the keys of a field while one has the focus; without a choice those that lead to one."""
-        lacking = () if self.shell.selection.ready else (*((key, name) for key, name, _ in self.ways), *ANYWHERE)
-        typing = CHOICE_KEYS if isinstance(self.focused, ChoiceInput) else FORM_KEYS
+        lacking = (
+            () if self.shell.selection.ready else (*((key, name) for key, name, _ in self.ways), *review_form.ANYWHERE)
+        )
+        typing = review_form.CHOICE_KEYS if isinstance(self.focused, ChoiceInput) else review_form.FORM_KEYS
         self.query_one(KeyBar).show_hint(*(typing if self.in_form else lacking))
         self.form.border_title = "Parameters: keys go here" if self.in_form else "Parameters"
         self.show_launch()

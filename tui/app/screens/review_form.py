@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from tui.model.profile import Param, Profile
     from tui.model.search import Search
 
+ANYWHERE = (("?", "help"), ("q", "quit"))
+FIELD_KEYS = (("Tab", "next field"), ("Enter", "done"), ("Esc", "leave"))
+FORM_KEYS = (*FIELD_KEYS, ("Ctrl+U", "clear"), ("F1", "help"), ("Ctrl+C", "quit"))
+CHOICE_KEYS = (("← →", "choose"), *FIELD_KEYS, ("F1", "help"), ("Ctrl+C", "quit"))
 SEARCH, OVER, LIMITS, POINTS = "@search", "@over", "@limits", "@points"
 WITHIN, POINT, MOST = "@within", "@point", "@most"
 SEARCH_FIELDS = (SEARCH, LIMITS, OVER, POINTS, WITHIN, POINT, MOST)

@@ -1,4 +1,4 @@
-"""The MPI executor: check hosts, try a tiny launch, measure one program over all hosts, adopt it after a dead engine."""
+"""The MPI executor: check hosts, try a tiny launch, measure one program over all hosts, adopt it again."""
 
 from __future__ import annotations
 

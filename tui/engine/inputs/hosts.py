@@ -20,7 +20,7 @@ from tui.model.problem import Problem, UsageError, did_you_mean, unreadable
 from tui.sources.base import SourceContext
 
 if TYPE_CHECKING:
-    from tui.engine.hosts.choosing import Chooser
+    from tui.engine.inputs.choosing import Chooser
     from tui.model.inventory import HostEntry, Inventory
     from tui.model.plan import SourceUse
 
@@ -105,7 +105,7 @@ class Fleet:
     @cached_property
     def chooser(self) -> Chooser:
         """What turns SPECs into hosts; it remembers what sources said."""
-        from tui.engine.hosts.choosing import Chooser
+        from tui.engine.inputs.choosing import Chooser
 
         chooser = Chooser(self.groups, self.sources, self._completed, self.context)
         if self._like is not None:
@@ -126,7 +126,7 @@ class Fleet:
 
     def _completed(self, given: HostAddress) -> HostAddress:
         """Return an address with what it leaves open as the inventory has it."""
-        from tui.engine.hosts.choosing import completed
+        from tui.engine.inputs.choosing import completed
 
         return given if given.transport == "local" else completed(given, self._address(given.alias or given.name))
 

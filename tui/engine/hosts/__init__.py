@@ -1,1 +1,0 @@
-"""Hosts that can be chosen: inventory, host keys, leftovers on them."""
