@@ -10,10 +10,13 @@ import re
 import tarfile
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from tests.long.fuzz.worker import peak_bytes
 from tui.cli.main import main
@@ -66,6 +69,52 @@ def test_headers_before_one_file_are_limited_together() -> None:
     header = pax_bomb(0)[:512]
     with pytest.raises(tarfile.ReadError, match="header"):
         list(TarStream(io.BytesIO(header * (2 + MOST_HEADER_BYTES // 512))).members())
+
+
+def pax(data: bytes) -> bytes:
+    """An archive that begins with a header of pax."""
+    info = tarfile.TarInfo("././@PaxHeader")
+    info.type, info.size = tarfile.XHDTYPE, len(data)
+    return info.tobuf() + data.ljust(512, b"\0") + tarfile.TarInfo("a").tobuf() + bytes(1024)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"9223372036854775808 path=a\n",  # leads past what an index holds
+        b"26 path=a\n22 GNU.sparse.map=1\n",
+        b"30 GNU.sparse.map=1,2,3,x,,\n0\n",
+        b"22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n25 GNU.sparse.name=a.txt\n",
+        b"13 size=1e99\n",
+        b"\xff" * 100,
+    ],
+)
+def test_a_header_that_makes_no_sense_is_an_archive_that_cannot_be_read(data: bytes) -> None:
+    with suppress(tarfile.TarError):
+        list(TarStream(io.BytesIO(pax(data))).members())
+
+
+@given(st.binary(max_size=200))
+@example(b"9223372036854775808 path=a\n")
+def test_any_header_of_pax_is_read_or_refused(data: bytes) -> None:
+    with suppress(tarfile.TarError):
+        list(TarStream(io.BytesIO(pax(data))).members())
+
+
+@pytest.mark.parametrize("field", [b"\xff", b"\0", b"\x80"])
+def test_a_directory_of_a_zip_archive_that_makes_no_sense_is_refused_with_its_file(
+    field: bytes, tmp_path: Path, capsys: Captured
+) -> None:
+    path, out = tmp_path / "a.zip", io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a.txt", b"a")
+    whole = out.getvalue()
+    entry = whole.index(b"PK\x01\x02")
+    for at in range(entry + 4, len(whole)):
+        path.write_bytes(whole[:at] + field + whole[at + 1 :])
+        main(["import", "--dry-run", str(path)])
+        said = capsys.readouterr().err
+        assert str(path) in said and said.count("\n") <= 2, at
 
 
 def test_text_of_all_files_together_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,6 @@ WITHOUT = {
     ("profiles", "edit"): "opens an editor",
     ("config", "edit"): "opens an editor",
     ("config", "path"): "prints one path",
-    ("runs", "recover"): "finishes several runs: runs show --json prints each",
 }
 
 
@@ -38,6 +37,7 @@ SAID = [
     (["runs", "tag", "{run}"], {"tags": {"lab": "a"}}),
     (["runs", "tag", "{run}", "x=1"], {"tags": {"lab": "a", "x": "1"}}),
     (["runs", "star", "{run}"], [{"starred": True}]),
+    (["runs", "recover"], []),
     (["runs", "rename", "{run}", "T"], {"title": "T"}),
     (["runs", "note", "{run}", "N"], {"note": "N"}),
     (["runs", "pack", "{run}", "-o", "{tmp}/p.tar.gz", "--no-report"], [{"signed": False}]),

@@ -109,10 +109,12 @@ def test_what_a_dead_engine_left_is_collected_after_the_lease(lab: SshdLab, home
     run_dir = begin(lab, home, tmp_path, "900s", "--lease", "10s")
     kill_engine(run_dir)
     wait_until(lambda: not marked_processes(run_dir.name), "no process with the run's mark")
-    recovered = benchtui(home, "runs", "recover", run_dir.name)
+    recovered = benchtui(home, "runs", "recover", run_dir.name, "--json")
     assert recovered.returncode == 4, recovered.stderr
     record = record_of(run_dir)
     assert record["state"] == "partial"
+    told = {"run_id": run_dir.name, "exit_code": 4, "state": "partial", "problem": None}
+    assert json.loads(recovered.stdout) == [told]
     assert sorted(record["steps"][0]["results"]["per_host"]) == ["h1", "h2"]
     assert {problem["code"] for host in record["hosts"] for problem in host["problems"]} == {"lease-expired"}
     assert not list(Path("/tmp").glob(f".benchtui-*/{run_dir.name}"))

@@ -90,6 +90,21 @@ def test_a_profile_may_be_named_by_its_file(own: Path, tmp_path: Path) -> None:
     assert Catalogue(own).load(str(path)).path == path
 
 
+def test_a_profile_named_by_its_file_finds_its_members_and_bases_beside_it(own: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    member = retagged(Catalogue(own).load("demo/quick").text, "lab/one")
+    (folder / "one.yaml").write_text(member)
+    (folder / "two.yaml").write_text("profile: lab/two\ntitle: Two\nextends: lab/one\n")
+    (folder / "all.yaml").write_text("profile: lab/all\ntitle: All\ntool: suite\nsuite: [lab/one, lab/two]\n")
+    loaded = Catalogue(own).load(str(folder / "all.yaml"))
+    assert [each.path.name for each in loaded.members.values()] == ["one.yaml", "two.yaml"]
+    kept = own / "lab" / "one.yaml"
+    kept.parent.mkdir(parents=True)
+    kept.write_text(member)
+    assert Catalogue(own).load(str(folder / "all.yaml")).members["lab/one"].path == kept, "own profiles come first"
+
+
 def test_an_unknown_name_is_refused_with_the_nearest(own: Path) -> None:
     assert refusal(Catalogue(own), "weka/read-iop") == (
         "unknown profile 'weka/read-iop' (did you mean 'weka/read-iops'?); see benchtui profiles list"

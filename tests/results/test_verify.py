@@ -13,7 +13,7 @@ import pytest
 from tests.results.samples import DATA
 from tui.cli.main import main
 from tui.library.build import write_record
-from tui.library.verify import Verified, verify_run
+from tui.library.verify import Verified, differences, verify_run
 
 WHOLE = Path(__file__).parents[1] / "data" / "whole"  # a run of fio on this machine, with its raw output
 RAW = "raw/0.measure.local.out.gz"
@@ -93,6 +93,14 @@ def test_a_changed_record_is_named_by_the_value(
     found = verify_run(run_dir)
     assert found.exit_code == 1
     assert any(text.startswith(named) for text in found.differs), found.differs
+
+
+@pytest.mark.parametrize("other", [3, 0.5, "x", None, True, -(10**400)])
+def test_a_whole_number_that_no_float_holds_differs_from_any_other(other: object) -> None:
+    huge = 10**400
+    assert len(list(differences({"idx": [huge]}, {"idx": [other]}))) == 1
+    assert len(list(differences({"idx": [other]}, {"idx": [huge]}))) == 1
+    assert list(differences({"idx": [huge]}, {"idx": [huge]})) == []
 
 
 def more_ios(event: dict[str, object]) -> None:

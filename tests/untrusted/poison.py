@@ -17,8 +17,8 @@ FORGED = "FORGED"  # begins the second line of what must be one line
 NOT_TEXT = (int, float, bool, types.NoneType, None)
 # Keys and values that decide what is read, by the end of their place: an unknown one is another case, tested elsewhere.
 KEPT = re.compile(
-    r"(\.dirs|\.aggregate|\.per_host\.[^.]*|\.percentiles_ns|\.percentiles_behind|\.operations|\.direction|"
-    r"\.directions|\.run_id|schema|\.tool|\.columns\.name|\.columns|\.latency_kind|\.sha256|\.utc|_utc|"
+    r"(\.dirs|\.aggregate|\.per_host\.[^.]*|\.percentiles_ns(\.[^.]*)?|\.percentiles_behind|\.intended(_ns)?|"
+    r"\.operations|\.direction|\.directions|\.run_id|schema|\.tool|\.columns\.name|\.columns|\.latency_kind|\.sha256|\.utc|_utc|"
     r"\.by_utc|artefacts\.path|journal\.hosts|\.transport|\.role|findings\.id|checks|checks_not_made|"
     r"\.phase|criteria|\.printed_ns)$"
 )

@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from tests.app.journal_maker import host_names
+from tests.app.search_maker import SearchMaker
 from tests.untrusted.poison import Poison
 from tui.analysis.ab import _LooksFile as LooksFile
 from tui.library.build import build_record
@@ -21,7 +23,7 @@ from tui.model.record import RunRecord
 
 DATA = Path(__file__).parents[1] / "data"
 OWN, JUDGED, CUT = "20261119T080000Z-mix-0001", "20261119T090000Z-recovered-0002", "20261120T080000Z-lost-0003"
-TWIN = "20261119T100000Z-mix-0006"
+TWIN, SEARCHED = "20261119T100000Z-mix-0006", "20261116T080000Z-oltp-0007"
 SHARED, UNPACKED = "20261118T080000Z-sweep-0004", "20261117T080000Z-mdtest-0005"
 
 
@@ -42,6 +44,13 @@ def poisoned_run(case: Path, run_dir: Path, *, record: bool = True) -> Poison:
     return poison
 
 
+def searched(home: Path) -> Path:
+    """Make a run that searched for a capacity, the newest of all; return its directory."""
+    maker = SearchMaker(home / SEARCHED, host_names(4), tag="lab/oltp", utc="2026-11-23T08:00:00.000000Z")
+    maker.plan_search().measure_points().finish()
+    return maker.run_dir
+
+
 def _write(path: Path, value: Any) -> None:
     """Write JSON in which nothing is escaped that need not be: C1 and what turns text around stand as they are."""
     path.write_bytes(msgspec.json.encode(value))
@@ -54,6 +63,7 @@ def poisoned_stores(home: Path, tmp_path: Path) -> Path:
     poisoned_run(DATA / "journals" / "mix", runs / TWIN)
     poisoned_run(DATA / "runs" / "recovered", runs / JUDGED)
     poisoned_run(DATA / "journals" / "lost", runs / CUT, record=False)
+    poisoned_run(searched(tmp_path / "made"), runs / SEARCHED)
     poisoned_run(DATA / "runs" / "sweep", shared / SHARED)
     (shared / "20261118T090000Z-\x1b]0;N\x07-0006").mkdir()
     poisoned_run(DATA / "runs" / "mdtest", tmp_path / "elsewhere" / UNPACKED)

@@ -17,6 +17,7 @@ CONTROLS = "\x1b]0;P{}\x07\x1b[31m[/b]\x9b1m\x7f\x85\u2028\u202e\u2066\u200f\u06
 PASTED = "\x1b[200~]0;P7001\x07\x9b1m\u202e\u2066\u061c!\x1b[201~"  # terminals take ESC out of it
 ESC, CTRL_C, CTRL_P, TAB = "\x1b", "\x03", "\x10", "\t"
 TABS = 10  # of a result, at most
+NEWEST_FIRST = ("lab/oltp", "my/sweep", "weka/mdtest", "demo/quick", "test/mix", "test/mix", "test/lost")
 PROFILE = """\
 profile: lab/{name}
 title: {title}
@@ -96,25 +97,26 @@ def profiles(screen: PtyScreen) -> None:
 
 def runs(screen: PtyScreen) -> None:
     changed(screen, "6", rf"my/sweep {MARK}")
-    changed(screen, "jjj", rf"test/mix {MARK}")
+    changed(screen, "jjjj", rf"test/mix {MARK}")
     dialog(screen, "n", "Note on")
     changed(screen, "n", "Note on")
     changed(screen, PASTED, rf"{MARK}.*!")
     changed(screen, ESC)
     for key, title in (("t", "Tags of"), ("T", "Title of"), ("e", "Export "), ("w", "Report of"), ("D", "Delete")):
         dialog(screen, key, title)
-    for _ in range(3):
+    for _ in range(4):
         changed(screen, "k")
 
 
 def results(screen: PtyScreen) -> None:
     """Go through the tabs of each run."""
-    for run in ("my/sweep", "weka/mdtest", "demo/quick", "test/mix", "test/mix", "test/lost"):
+    for place, run in enumerate(NEWEST_FIRST):
+        if place:
+            screen.keys("j")
         changed(screen, "\r", f"{run}.*\\n.*Summary")
         for _ in range(TABS):
             changed(screen, TAB)
         changed(screen, "6", "╭─ Runs")
-        screen.keys("j")
 
 
 def replay(screen: PtyScreen) -> None:
@@ -142,12 +144,21 @@ def comparison(screen: PtyScreen) -> None:
 def review(screen: PtyScreen) -> None:
     """The plan of a run that is made again."""
     changed(screen, "g")
-    changed(screen, "jj")
+    changed(screen, "jjj")
     changed(screen, "r", rf"╭─ Parameters(.|\n)*{MARK}")
     changed(screen, "v", "Job file")
 
 
-WALK: tuple[Callable[[PtyScreen], None], ...] = (hosts, profiles, runs, results, replay, comparison, review)
+def search(screen: PtyScreen) -> None:
+    """Live of a search that is played again."""
+    changed(screen, "6", "╭─ Runs")
+    changed(screen, "g")
+    changed(screen, "p", rf"lab/oltp {MARK}")
+    for key in "mmzh":
+        changed(screen, key)
+
+
+WALK: tuple[Callable[[PtyScreen], None], ...] = (hosts, profiles, runs, results, replay, comparison, review, search)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])

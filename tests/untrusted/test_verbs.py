@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.untrusted.poison import FORGED, Poison
-from tests.untrusted.stores import CUT, JUDGED, OWN, SHARED, TWIN, UNPACKED, poisoned_stores
+from tests.untrusted.stores import CUT, JUDGED, OWN, SEARCHED, SHARED, TWIN, UNPACKED, poisoned_stores
 from tui.cli import runs as runs_verb
 from tui.cli.main import main
 from tui.cli.shared.arguments import VERBS
@@ -19,7 +19,7 @@ from tui.model.exporter import installed
 from tui.model.plain import printable
 
 TAG = printable(Poison().text("test/mix", "profile.tag"))
-RUNS = (OWN, JUDGED, CUT, UNPACKED, SHARED)
+RUNS = (OWN, JUDGED, CUT, UNPACKED, SHARED, SEARCHED)
 OF_RUNS: dict[str, list[list[str]]] = {
     "list": [["list"], ["list", "--json"], ["list", "tag:lab", "--sort", "profile"], ["list", f"{FORGED}:x"]],
     "show": [["show", run, *more] for run in RUNS for more in ([], ["--json"], ["--plot"], ["--defend"], ["--steps"])],
@@ -38,17 +38,17 @@ OF_RUNS: dict[str, list[list[str]]] = {
 }
 READS: dict[str, list[list[str]]] = {
     "runs": [["runs", "--shared", "{shared}", *words] for each in OF_RUNS.values() for words in each],
-    "attach": [["attach", run, how] for run in (OWN, JUDGED, SHARED) for how in ("--plain", "--json")],
+    "attach": [["attach", run, how] for run in (OWN, JUDGED, SHARED, SEARCHED) for how in ("--plain", "--json")],
     "stop": [["stop", OWN]],
     "compare": [
         ["compare", "--allow-undecided", *words]
-        for words in ([TWIN, OWN], [TWIN, OWN, "--json"], [TWIN, OWN, "--plot"], [JUDGED, OWN])
+        for words in ([TWIN, OWN], [TWIN, OWN, "--json"], [TWIN, OWN, "--plot"], [JUDGED, OWN], [SEARCHED, OWN])
     ],
     "noise": [["noise", OWN, TWIN], ["compare", "--allow-undecided", TWIN, OWN], ["noise", OWN, OWN]],
     "trend": [["trend", TAG, "--like", OWN, *more] for more in ([], ["--json"])] + [["trend", "t\x1b"]],
     "export": [
         ["export", run, form, "-o", f"{{tmp}}/out/{run}/{form}/"]
-        for run in (OWN, CUT, UNPACKED, SHARED)
+        for run in (OWN, CUT, UNPACKED, SHARED, SEARCHED)
         for form in installed()
     ],
     "report": [["report", run, "-o", f"{{tmp}}/out/{run}.{kind}"] for run in RUNS for kind in ("html", "md")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -167,6 +167,7 @@ def add_resuming(actions: Actions) -> None:
     recover = actions.add_parser("recover", help=told)
     recover.add_argument("runs", metavar="RUN", nargs="*", help=f"{RUN_HELP}; default: all unfinished ones")
     recover.set_defaults(do=recover_runs)
+    add_json(recover)
     resume = actions.add_parser("resume", help="measure what a stopped or cut-off run still lacks; what is done stays")
     resume.add_argument("run", metavar="RUN", help=RUN_HELP)
     resume.add_argument("--failed", action="store_true", help="also measure again what ended with errors")
@@ -180,10 +181,17 @@ def add_resuming(actions: Actions) -> None:
     prove.set_defaults(do=prove_run)
 
 
+class Recovered(NamedTuple):
+    """What came of the recovery of one run; `problem` says why there was none."""
+
+    run_id: str
+    exit_code: int
+    state: str | None = None
+    problem: str | None = None
+
+
 def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
     """Finish unfinished runs one after the other; 4 when one of them is not complete."""
-    from tui.cli.shared.launching import restart
-    from tui.cli.shared.progress import watch
     from tui.library.unfinished import is_unfinished, unfinished_runs, write_missing
 
     written = write_missing(store.runs_dir) if not args.runs else []
@@ -195,16 +203,33 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
             check_held(run_dir)
     if not chosen and not written:
         print("no run is unfinished", file=sys.stderr)
-    codes = [0]
-    for run_dir in chosen:
-        print(f"recovering {run_dir.name}", file=sys.stderr)
-        try:
-            restart(run_dir, "recover")
-            codes.append(watch(run_dir, as_json=False))
-        except BenchtuiError as error:  # the others have their turn
-            print("".join(f"benchtui: {problem}\n" for problem in error.problems), end="", file=sys.stderr)
-            codes.append(4)
-    return max(codes)
+    found = [Recovered(run_id, 0, state_of(store.runs_dir / run_id)) for run_id in written]
+    found += [recover_run(run_dir, quiet=args.json) for run_dir in chosen]
+    report(args, [each._asdict() for each in found])
+    return max((each.exit_code for each in found), default=0)
+
+
+def recover_run(run_dir: Path, *, quiet: bool) -> Recovered:
+    """Finish one run; what keeps it from that is said, as other runs have their turn. `quiet`: no summary."""
+    from tui.cli.shared.launching import restart
+    from tui.cli.shared.progress import followed, watch
+
+    print(f"recovering {run_dir.name}", file=sys.stderr)
+    try:
+        restart(run_dir, "recover")
+        code = followed(run_dir) if quiet else watch(run_dir, as_json=False)
+    except BenchtuiError as error:
+        print("".join(f"benchtui: {problem}\n" for problem in error.problems), end="", file=sys.stderr)
+        return Recovered(run_dir.name, 4, problem="; ".join(map(str, error.problems)))
+    return Recovered(run_dir.name, code, state_of(run_dir))
+
+
+def state_of(run_dir: Path) -> str | None:
+    """Return the state that a run has come to."""
+    from tui.library.summary import summarize
+
+    summary = summarize(run_dir, keep=False)
+    return summary.state if summary is not None else None
 
 
 def check_held(run_dir: Path) -> None:

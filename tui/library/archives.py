@@ -18,6 +18,7 @@ from typing import IO, Protocol, cast
 MOST_HEADER_BYTES = 1 << 20  # before one file; a name of 4096 bytes takes 5 KiB
 TAR_BLOCK = 1 << 18
 DIGITS = re.compile(rb"\d{100}")  # tarfile of Python 3.11 looks through them in the square of their number
+NO_HEADER = (ArithmeticError, LookupError, ValueError, RecursionError)  # tarfile raises these of some
 PLAIN_KINDS = (tarfile.REGTYPE, tarfile.AREGTYPE)
 
 
@@ -43,8 +44,8 @@ class TarStream:
                 archive.members = []  # type: ignore[attr-defined]
                 self._headers = 0
                 yield member
-        except RecursionError:
-            raise tarfile.ReadError("headers of headers") from None
+        except NO_HEADER:
+            raise tarfile.ReadError("a header that cannot be read") from None
 
     def data(self, member: tarfile.TarInfo) -> Iterator[bytes]:
         """Yield the bytes of a plain file that `members` has just given. Raises tarfile.ReadError where it is cut."""

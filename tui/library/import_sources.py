@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -70,7 +71,8 @@ MOST_FILES = 20_000
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".zip")
 ZIP_ENTRY = b"PK\x01\x02"  # begins what the directory of a zip archive says of one file
 ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others take as much memory as they say
-BROKEN_ZIP = (NotImplementedError, RuntimeError)  # a method of packing that is not known, a password
+BROKEN_ZIP = (NotImplementedError, RuntimeError, LookupError, ArithmeticError, struct.error)
+"""What zipfile raises: of unknown methods of packing, passwords, and a directory that it cannot read."""
 LOOKED_AT = 4096  # bytes of a file that tell whether it is a text
 
 LeftOut = list[tuple[str, Problem]]

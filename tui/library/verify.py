@@ -64,7 +64,12 @@ def differences(kept: Any, derived: Any, path: str = "") -> Iterator[str]:
 def _same(one: Any, other: Any) -> bool:
     if isinstance(one, bool) or isinstance(other, bool) or not isinstance(one, int | float):
         return type(one) is type(other) and (bool(one == other) or _reads_as(one, other))
-    return isinstance(other, int | float) and math.isclose(one, other, rel_tol=SAME, abs_tol=SAME)
+    if not isinstance(other, int | float):
+        return False
+    try:
+        return math.isclose(one, other, rel_tol=SAME, abs_tol=SAME)
+    except OverflowError:  # a whole number that no float holds
+        return one == other
 
 
 def _reads_as(kept: Any, derived: Any) -> bool:

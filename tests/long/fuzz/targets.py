@@ -137,6 +137,17 @@ def _tar() -> list[bytes]:
     return [out.getvalue()]
 
 
+def _zip() -> list[bytes]:
+    import io
+    import zipfile
+
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted((DATA / "fio" / "text").glob("nfs*"))[:2]:
+            archive.write(path, path.name)
+    return [out.getvalue()]
+
+
 SEARCH = ("capacity", "demo/quick", "--hosts", "local", "--dry-run", "--slo")
 SHOWN = (["runs", "list"], ["runs", "show", RUN])
 SPECS = (b"h[1-4],@all,w-[01-08,12],local", b"r[1-2]n[01-02].lab,fe80::1%eth0")
@@ -156,6 +167,7 @@ TARGETS: dict[str, Target] = {
     "journal": Target(_files("runs/*/journal.jsonl"), "j", _run_with("journal.jsonl", *SHOWN)),
     "archive": Target(_packs, "run.bt", _verb("runs", "verify")),
     "tar": Target(_tar, "o.tar", _verb("import", "--dry-run")),
+    "zip": Target(_zip, "o.zip", _verb("import", "--dry-run")),
     "host spec": Target(lambda: SPECS, "s", _text(_spec, "run", "demo/quick", "--dry-run", "--hosts")),
     "SLO": Target(lambda: [b"read.p99.9 < 2ms", b"errors = 0", b"sync.mean < 1ms"], "s", _text(parse_limit, *SEARCH)),
     "criterion": Target(

@@ -36,15 +36,23 @@ class ProfileFile:
 
 
 class Shelf:
-    """All files of presets and of `user_dir`, which need not exist; each is read once."""
+    """All files of presets and of `user_dir`, which need not exist; each is read once.
 
-    def __init__(self, user_dir: Path) -> None:
-        self.user_dir = user_dir
+    Where a profile is named by its file, `beside` is the folder that it lies in.
+    """
+
+    def __init__(self, user_dir: Path, beside: Path | None = None) -> None:
+        self.user_dir, self.beside = user_dir, beside
 
     @functools.cached_property
     def files(self) -> list[ProfileFile]:
         """The presets, then the user's own files, each by path."""
         return [*_files_in(presets_dir(), True), *_files_in(self.user_dir, False)]
+
+    @functools.cached_property
+    def neighbours(self) -> list[ProfileFile]:
+        """The files beside a profile that is named by its file; of folders below them, none."""
+        return [*_files_in(self.beside, False, deep=False)] if self.beside is not None else []
 
     @functools.cached_property
     def tags(self) -> tuple[str, ...]:
@@ -56,15 +64,16 @@ class Shelf:
         return [file for file in self.files if not file.preset and file.name == name]
 
     def find(self, tag: str, above: Path | None = None) -> ProfileFile | None:
-        """Return the file of a tag; the user's own wins, but no file extends itself (`above`)."""
+        """Return the file of a tag: the user's own, a preset, or a neighbour; no file extends itself (`above`)."""
         found = [file for file in self.files if file.tag == tag and file.path != above]
+        found = found or [file for file in self.neighbours if file.tag == tag and file.path != above]
         return next((file for file in found if not file.preset), found[-1] if found else None)
 
 
-def _files_in(folder: Path, preset: bool) -> Iterator[ProfileFile]:
+def _files_in(folder: Path, preset: bool, *, deep: bool = True) -> Iterator[ProfileFile]:
     found = []
     for where, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name != "baselines"]
+        folders[:] = [name for name in folders if deep and name != "baselines"]
         found += [
             os.path.join(where, name)  # noqa: PTH118 - in hundreds
             for name in (*names, *folders)  # a folder of such a name is told, not passed over

@@ -116,7 +116,7 @@ class Catalogue:
 
     def load_text(self, text: str, path: Path, *, preset: bool = False) -> LoadedProfile:
         """Return the profile of a text that may not be saved yet. Raises UsageError with every problem in it."""
-        return _loaded(text, path, Shelf(self.user_dir), preset=preset)
+        return _loaded(text, path, Shelf(self.user_dir, path.parent), preset=preset)
 
     def copy_to_user(self, tag: str) -> Path:
         """Return the user's own file of a profile, copied from the preset when there is none yet. Never overwrites.
