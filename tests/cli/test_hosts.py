@@ -63,7 +63,7 @@ def test_check_of_good_hosts_is_a_table_and_code_0(home: Path, lab: SshdLab) -> 
     for name in ("h1", "h2", "h3", "h4", "local"):
         assert table[name][1] == "ok"
         assert table[name][2].startswith("fio-3.")
-        assert table[name][3] == str(os.cpu_count())
+        assert str(os.cpu_count()) in table[name][3:]  # behind other load generators, where there are any
 
 
 def test_check_tells_each_bad_host_what_is_wrong_and_ends_with_3(home: Path, lab: SshdLab, tmp_path: Path) -> None:

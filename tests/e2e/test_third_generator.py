@@ -93,7 +93,11 @@ def test_its_profile_is_checked_and_planned(installed: Path, tmp_path: Path) -> 
         ("blocks: 16", "blokcs: 16", "8:48: unknown key 'blokcs' (did you mean 'blocks'?); allowed are directory, bs"),
         ('bs: "{bs}"', "bs: 1000", "8:40: bs: 1000 is no multiple of 512, which devices need"),
         ('bs: "{bs}"', 'bs: "{bz}"', "8:40: unknown placeholder {bz} (did you mean 'bs'?); known are directory"),
-        ("tool: ddsync", "tool: ddsink", "3:7: tool: found 'ddsink'; allowed are 'ddsync', 'fio', 'mdtest', 'suite'"),
+        (
+            "tool: ddsync",
+            "tool: ddsink",
+            "3:7: tool: found 'ddsink'; allowed are 'ddsync', 'elbencho', 'fio', 'mdtest', 'suite'",
+        ),
         ("params:", "warmup: 3s\nparams:", "ddsync has no warm-up"),
     ],
 )
@@ -113,7 +117,7 @@ def test_without_the_package_its_tool_is_not_known(tmp_path: Path) -> None:
         command("profiles", "check", PROFILE), env=environment(tmp_path), capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert "tool: found 'ddsync'; allowed are 'fio', 'mdtest', 'suite'" in done.stderr
+    assert "tool: found 'ddsync'; allowed are 'elbencho', 'fio', 'mdtest', 'suite'" in done.stderr
 
 
 def test_its_record_is_what_dd_printed_on_both_hosts(measured: Measured) -> None:

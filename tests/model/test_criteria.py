@@ -6,7 +6,7 @@ import pytest
 
 from tui.model.criteria import parse_criterion
 from tui.model.plain import OPERATIONS
-from tui.workloads.foreign import elbencho
+from tui.workloads.elbencho.phases import PHASES
 from tui.workloads.mdtest import output as mdtest
 
 
@@ -48,7 +48,9 @@ def test_what_is_none_is_refused_with_what_is_allowed(text: str, said: str) -> N
         parse_criterion(text)
 
 
-@pytest.mark.parametrize("name", sorted({*mdtest.OPERATIONS.values(), *elbencho.OPERATIONS.values()}))
+@pytest.mark.parametrize(
+    "name", sorted({*mdtest.OPERATIONS.values(), *(phase.files or phase.name for phase in PHASES.values())})
+)
 def test_every_operation_that_tools_count_may_have_a_criterion(name: str) -> None:
     assert name in OPERATIONS
     assert parse_criterion(f"{name} < 10k").direction == name

@@ -247,6 +247,7 @@ WITHIN = ("1m-read", "1m-write", "128k-read", "128k-write", "4k-read", "4k-write
 SUITES = {
     "aerodisk/all": ["aerodisk/oltp-4k-70r30w", "aerodisk/seqwrite-128k", "aerodisk/seqread-128k"],
     "ceph/all": ["ceph/randread", "ceph/randwrite"],
+    "elbencho/files": [f"elbencho/files-{name}" for name in ("mkdirs", "write", "stat", "read", "rm", "rmdirs")],
     "fio-metadata/all": ["fio-metadata/create", "fio-metadata/stat", "fio-metadata/delete"],
     "vitastor/all": [f"vitastor/{name}" for name in VITASTOR_ROWS],
     "weka/all": [
@@ -263,4 +264,5 @@ SUITES = {
     "wekatester/wekawithin": [f"wekatester/wekawithin-{name}" for name in WITHIN],
 }  # fmt: skip
 SEARCHES = [f"capacity/{name}" for name in ("etcd-fsync", "nfs-8k", "oltp-4k-70r30w", "weka-read-latency")]
-OTHERS = ["demo/quick", "weka/mdtest", *SEARCHES]
+ELBENCHO = [f"elbencho/{name}" for name in ("large-write", "large-randread", "randread-latency")]
+OTHERS = ["demo/quick", "weka/mdtest", *SEARCHES, *ELBENCHO, *SUITES["elbencho/files"]]

@@ -85,3 +85,14 @@ async def test_numbered_files_stay_when_one_of_them_is_not_the_same(
     said = await made.unmake(shell_agent, "remove", [made.Item(path, "file", count=5)], known)
     assert said == {path: "other"}
     assert set((tmp_path / "d").iterdir()) == before
+
+
+async def test_numbered_files_of_a_size_may_hold_something_and_are_plain(shell_agent: Agent, tmp_path: Path) -> None:
+    path = str(tmp_path / f"f{FILE_NUMBER}")
+    for number in range(3):
+        (tmp_path / f"f{number}").write_bytes(b"full")
+    assert (await shell_agent.numbered(path, 4, 4)).full == ""
+    assert (await shell_agent.numbered(path, 4)).full == str(tmp_path / "f0")
+    (tmp_path / "f3").symlink_to(tmp_path / "f0")
+    found = await shell_agent.numbered(path, 4, 4)
+    assert (found.there, found.full) == (4, str(tmp_path / "f3"))

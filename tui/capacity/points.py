@@ -279,6 +279,8 @@ def _latency(
         told = mean_told(latency.mean_ns, latency.stddev_ns, latency.n, parts)
     else:
         told = percentile_told(latency.buckets, limit.percentile, parts) if latency.buckets else None
+        if told is not None and latency.bucket_width is not None:  # it is the upper edge of a wide bucket
+            told = replace(told, low=told.low / (1 + latency.bucket_width))
     if told is None:
         return MeasuredLimit(limit.text, name, None)
     surely = told.value if cut else told.low  # what was ended early was clearly over: its few seconds are sure of less

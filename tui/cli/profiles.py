@@ -239,9 +239,8 @@ def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
     """Write the profiles of a job file, print their paths, the one to run first, and say what was changed."""
     from tui.engine.inputs.profile_texts import profile_text
 
-    found = importer(args.file, args.tool).import_job(
-        profile_text(args.file, pipes=True), str(args.file), args.name, os.environ
-    )
+    text = profile_text(args.file, pipes=True)
+    found = importer(args.file, args.tool, text).import_job(text, str(args.file), args.name, os.environ)
     if args.output == Path("-") and args.json:
         raise UsageError("--json tells which files were written: -o - prints the profiles themselves")
     if args.output == Path("-"):
@@ -256,14 +255,16 @@ def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
     return 0
 
 
-def importer(file: Path, tool: str | None) -> Workload:
-    """Return the load generator of a job file: as said, else by how its name ends, else the only one that imports."""
+def importer(file: Path, tool: str | None, text: str) -> Workload:
+    """Return the load generator of a job file: as said, else by how its name ends, else by what is in it."""
     from tui import workloads
 
     if tool is not None:
         return workloads.get(tool)
     able = [found for found in workloads.every() if found.job_files]
     fitting = [found for found in able if file.name.lower().endswith(found.job_files)] or able
+    if len(fitting) != 1:
+        fitting = [found for found in fitting if found.is_job(text)] or fitting
     if len(fitting) != 1:
         known = "|".join(each.name for each in fitting)
         raise UsageError(f"{file}: say which load generator it is for: --tool {known}")

@@ -127,7 +127,7 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
     if not buffered and not cached:
         return
     memory = {host.name: memory_of(host) for host in at.run.hosts}
-    sizes = {task.host: sum(spec.size_bytes for spec in task.files) for task in at.step.tasks}
+    sizes = {task.host: sum(spec.total_bytes for spec in task.files) for task in at.step.tasks}
     known = {host: (size, memory.get(host) or 0.0) for host, size in sizes.items() if size and memory.get(host)}
     if not known:
         raise UnknownError("sizes of files, or memory of hosts, are not known")

@@ -43,10 +43,10 @@ def _of_direction(at: StepEvidence, name: str) -> Iterator[CheckResult]:
     slow = sorted((host for host in rates if rates[host] < at.limit("V14.rate") * middle), key=lambda host: rates[host])
     if slow:
         named = names_of([f"{host} {units.share(rates[host] / middle)}" for host in slow])
-        message = f"{name} IOPS far below the median host's {units.iops(middle)}: {named}"
+        message = f"{name} {direction(name).counted} far below the median host's {units.iops(middle)}: {named}"
         scope = {"direction": name, "hosts": " ".join(slow)}
         yield CheckResult("warning", message, round(rates[slow[0]] / middle, 4), at.limit("V14.rate"), {**scope})
-    elif len(rates) >= STRAGGLER_HOSTS and (unfair := unfairness(rates)):
+    elif len(rates) >= STRAGGLER_HOSTS and (unfair := unfairness(rates, direction(name).counted)):
         yield CheckResult("warning", f"{name}: {unfair}", round(jain(rates), 4), FAIR, {"direction": name})
     yield from _slow_tails(at, name)
 
@@ -63,14 +63,14 @@ def jain(rates: Mapping[str, float]) -> float:
     return sum(rates.values()) ** 2 / (len(rates) * squares) if squares else 1.0
 
 
-def unfairness(rates: Mapping[str, float]) -> str:
+def unfairness(rates: Mapping[str, float], counted: str = "IOPS") -> str:
     """Return how far the hosts are apart; empty when they do about the same."""
     mean = fmean(rates.values())
     spread = pstdev(rates.values()) / mean if mean else 0.0
     if spread <= SPREAD and jain(rates) >= FAIR:
         return ""
     low, high = min(rates, key=lambda host: rates[host]), max(rates, key=lambda host: rates[host])
-    said = f"from {units.iops(rates[low])} IOPS ({low}) to {units.iops(rates[high])} ({high})"
+    said = f"from {units.iops(rates[low])} {counted} ({low}) to {units.iops(rates[high])} ({high})"
     return f"hosts are {units.share(spread)} apart, {said}; Jain's index {jain(rates):.3f}"
 
 

@@ -59,4 +59,5 @@ AB_TAG, AB_SIDE_TAG = "ab", "ab.side"  # tags that `benchtui ab` gives its runs:
 OPERATIONS = (
     "create", "create-stonewall", "stat", "read", "rename", "remove",
     "dir-create", "dir-stat", "dir-read", "dir-rename", "dir-remove", "tree-create", "tree-remove",
+    "mkdirs", "write-files", "read-files", "rmfiles", "rmdirs",
 )  # fmt: skip

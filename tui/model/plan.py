@@ -71,7 +71,7 @@ FILE_NUMBER = "$filenum"  # in a path: any number from 0, so that one path stand
 class FileSpec(Struct, frozen=True, omit_defaults=True):
     """One test file on a host: absolute path and full size in bytes.
 
-    A path with FILE_NUMBER stands for `count` empty files, with the numbers 0 <= n < `count`; 0: not known how many.
+    A path with FILE_NUMBER stands for `count` files of that size, with numbers 0 <= n < `count`; 0: not known how many.
     What is before `start_bytes` of a device is left alone; None: only the host can tell where that is.
     """
 
@@ -79,6 +79,11 @@ class FileSpec(Struct, frozen=True, omit_defaults=True):
     size_bytes: int
     count: int = 0
     start_bytes: int | None = 0
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of all files that it stands for."""
+        return self.size_bytes * max(self.count, 1)
 
 
 HARMLESS = ("/dev/null", "/dev/zero", "/dev/full")  # nothing in them is lost
@@ -198,6 +203,7 @@ class HostTask(Struct, omit_defaults=True):
     images: list[str] = field(default_factory=list)  # images of a storage cluster that are written to, past the host
     images_used: list[str] = field(default_factory=list)  # images that are read or written
     expects: Literal["", "absent", "present"] = ""  # how files must be found, for jobs that only create, stat or remove
+    makes_directories: list[str] = field(default_factory=list)  # those that the measurement itself makes, parents first
 
     @property
     def written(self) -> list[FileSpec]:

@@ -242,7 +242,18 @@ def knob_problem(profile: Profile, name: str, values: list[int]) -> str:
 
 
 NUMERIC_KINDS = ("size", "duration", "count", "number")
-DIRECTIONS_OF_OPS = ("create", "stat", "remove", "read")
+OPERATIONS_ON_FILES = (
+    "mkdirs",
+    "write-files",
+    "stat",
+    "read-files",
+    "rmfiles",
+    "rmdirs",
+)  # with latencies of their own
+DIRECTIONS = {
+    "ops": ("create", "remove", "read", *OPERATIONS_ON_FILES),
+    "latency": ("read", "write", "trim", "sync", "mixed", "both", *OPERATIONS_ON_FILES),
+}
 DIRECTIONS_OF_IO = ("read", "write", "trim", "sync", "mixed", "both")
 
 
@@ -360,7 +371,7 @@ def _headline_problems(profile: Profile, document: YamlDocument) -> Iterator[Pro
     if headline.percentile is not None and headline.metric != "latency":
         message = f"a percentile is of a latency; the metric here is {headline.metric}"
         yield document.problem(("headline", "percentile"), message, key=True)
-    wanted = DIRECTIONS_OF_OPS if headline.metric == "ops" else DIRECTIONS_OF_IO
+    wanted = DIRECTIONS.get(headline.metric, DIRECTIONS_OF_IO)
     if headline.direction not in wanted:
         allowed = f"with metric {headline.metric} allowed are {', '.join(wanted)}"
         yield document.problem(("headline", "direction"), f"direction: found {headline.direction}; {allowed}")

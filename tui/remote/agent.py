@@ -84,7 +84,7 @@ class Holder(Struct, frozen=True):
 
 
 class Numbered(Struct, frozen=True):
-    """Of files that differ by a number: how many there are, one of them, and one that is no empty plain file."""
+    """Of files that differ by a number: how many there are, one of them, and one that is not as made."""
 
     there: int
     first: str
@@ -292,10 +292,10 @@ class Agent:
         script = self._script(command, *words, environ=environ)
         return parse_answer(await self.transport.call(script, timeout_s), script.token, self.host)
 
-    async def numbered(self, path: str, count: int) -> Numbered:
-        """Return what there is of the `count` files that a path with FILE_NUMBER stands for."""
+    async def numbered(self, path: str, count: int, size: int = 0) -> Numbered:
+        """Return what there is of the `count` files of that size that a path with FILE_NUMBER stands for."""
         prefix, _, suffix = path.partition(FILE_NUMBER)
-        values = (await self.call("numbered", prefix, suffix, str(count), timeout_s=SYNC_TIMEOUT_S)).values
+        values = (await self.call("numbered", prefix, suffix, str(count), str(size), timeout_s=SYNC_TIMEOUT_S)).values
         return Numbered(int(values["left"]), values.get("first", ""), values.get("full", ""))
 
     async def _sweep(self, run: str, mark: str, *, kill: bool) -> list[MarkedProcess]:

@@ -16,6 +16,7 @@ from tui.remote.transport import Completed, HostError
 UNITS = {"_kib": 1024, "_sectors": 512}  # the agent prints sizes as it reads them: not every sh counts beyond 2^31
 VERSION = re.compile(r"(?<!\d)(\d{1,9})\.(\d{1,9})")
 COUNT = re.compile(r"[0-9]{1,18}")
+BARE_VERSION = re.compile(r"^\W*version:? *(?=\d)", re.IGNORECASE)  # of a tool that does not repeat its name
 
 
 class ToolFacts(Struct, frozen=True):
@@ -99,6 +100,7 @@ def parse_probe(answer: Mapping[str, str], directories: Sequence[str], commands:
             text = answer.get(f"command.{index}.version", "").strip()
             tools[command] = ToolFacts(path, text, version_of(text))
             name = posixpath.basename(command)
+            text = BARE_VERSION.sub(f"{name} ", text)
             values |= {f"{name}_path": path, f"{name}_version": text}
     dirs = {path: parse_dir(path, answer, f"dir.{index}.") for index, path in enumerate(directories)}
     return HostProbe(values, tools, dirs)

@@ -184,7 +184,9 @@ def _operation(record: RunRecord, step: StepRecord) -> str | None:
     """Return what a step did when that was no I/O, though the tool reports it as such; None for I/O."""
     cells = record.matrix.cells if record.matrix is not None else []
     headline = next((cell.headline for cell in cells if step.index in cell.steps), None) or record.headline
-    return OPERATIONS.get(headline.direction) if headline is not None and headline.metric == "ops" else None
+    if headline is None or headline.metric != "ops" or headline.direction in step.results.aggregate:
+        return None  # counted under its own name
+    return OPERATIONS.get(headline.direction)
 
 
 def _rows(step: StepRecord, direction: str) -> list[Row]:

@@ -34,7 +34,8 @@ class Requirement(Struct, frozen=True):
     """A command that a host must have before anything starts: by name on PATH, or by absolute path.
 
     With the arguments `trial_args` it must end well: a look that touches no target. `trial_of` is what that shows, such
-    as "ioengine rbd". `trial_fine` is what a command may say that ends badly and is well all the same.
+    as "ioengine rbd". `trial_fine` is what a command may say that ends badly and is well all the same. `source`: where
+    it comes from, for hosts that have none.
     """
 
     command: str
@@ -43,6 +44,7 @@ class Requirement(Struct, frozen=True):
     trial_args: tuple[str, ...] = ()
     trial_of: str = ""
     trial_fine: str = ""
+    source: str = ""
 
 
 class Paced(Struct, frozen=True):
@@ -278,6 +280,10 @@ class Importing(Protocol):
     """What the import of job files and of kept output asks."""
 
     job_files: tuple[str, ...] = ()  # how the names of job files end that can be imported
+
+    def is_job(self, text: str) -> bool:
+        """Tell whether a text is a job file of it, where several load generators have files of that ending, or none."""
+        return False
 
     def import_job(self, text: str, file: str, tag: str | None, environ: Mapping[str, str]) -> Imported:
         """Return the profiles of a job file. Raises UsageError with every problem."""

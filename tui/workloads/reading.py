@@ -121,16 +121,16 @@ def clean(line: bytes, longest: int = 4096) -> str:
 
 
 class LineSplitter:
-    """Cuts bytes in any pieces into clean, non-empty lines. Of a line that does not end, the beginning is kept."""
+    """Cuts bytes in any pieces into clean, non-empty lines; of one longer than `longest` bytes its beginning."""
 
-    def __init__(self) -> None:
-        self._rest = b""
+    def __init__(self, longest: int = LONGEST) -> None:
+        self._rest, self._longest = b"", longest
 
     def feed(self, data: bytes) -> list[str]:
         """Return the lines that these bytes complete; blanks at their begin are kept."""
         *lines, rest = (self._rest + data).split(b"\n")
-        self._rest = rest[:LONGEST]
-        return [text for line in lines if (text := clean(line, LONGEST))]
+        self._rest = rest[: self._longest]
+        return [text for line in lines if (text := clean(line, self._longest))]
 
     def close(self) -> list[str]:
         """Return the last line, if its newline is missing."""

@@ -269,6 +269,7 @@ class LiveScreen(VersusScreen):
         roomy = height >= ROOMY_LINES
         room = height - CHROME_LINES - others
         graphs, heat = (sampled and self.is_shown(name) for name in ("graphs", "heat"))
+        heat = heat and not self.means_alone
         hosts, least = len(self.table.hosts), self.table.least_rows
         if self.has_class("-matrix"):  # it has their lines
             room, hosts, least = room + HEADS, 0, 0

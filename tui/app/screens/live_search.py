@@ -126,6 +126,11 @@ class LatenciesScreen(WatchingScreen):
         current, job = self.feed.state.current, self.shown_job
         return (current.jobs[job] if job is not None else current).heat
 
+    @property
+    def means_alone(self) -> bool:
+        """Whether the load generator prints mean latencies and no histogram: there is a graph of them, and no map."""
+        return self.feed.state.total.so_far_mean_ns is not None and not self.heat_of_all()
+
     def heat_beside(self) -> dict[str, HeatBins]:
         """Return the latencies over time of what the other panels show; of a host what the map has read."""
         if self.host not in self.feed.state.hosts:
@@ -170,7 +175,7 @@ class LatenciesScreen(WatchingScreen):
         what = operation or " + ".join(shown)
         whose = replace(subject, name=" ".join(each for each in (self.heat_host, self.shown_job) if each))
         title = whose.title(f"Latency over time · {what} {kind}" if what else "Latency over time")
-        role = KEYS[shown[0]] if len(shown) == 1 and len(choices) > 1 else "latency"
+        role = KEYS.get(shown[0], "other") if len(shown) == 1 and len(choices) > 1 else "latency"
         told = self.told_of(shown, subject)
         self.query_one("#live-heat", HeatPanel).show([heat[name] for name in shown], title, role, axis, told)
 

@@ -356,12 +356,12 @@ def percentiles(
             seconds = max(each.interval_s for each in current)
             values: dict[str, float | None] = {**view.interval_percentiles, "mean": view.lat_mean_ns}
             counts = partial(interval_counts, view)
-            rows.append(PercentileRow(said, KEYS[name], f"last {seconds:.0f} s", values, counts=counts))
+            rows.append(PercentileRow(said, KEYS.get(name, "other"), f"last {seconds:.0f} s", values, counts=counts))
         first = not rows or rows[-1].direction != said
         covers = "so far" if current else "all of it"
         total: dict[str, float | None] = {**view.so_far_percentiles, "mean": view.so_far_mean_ns}
         counts = partial(so_far_counts, view)
-        rows.append(PercentileRow(said if first else "", KEYS[name], covers, total, first, counts))
+        rows.append(PercentileRow(said if first else "", KEYS.get(name, "other"), covers, total, first, counts))
     if not rows:
         rows.append(PercentileRow("", LABEL, "no data", {}, strong=False))
     return f"{kind} · {subject.name}" if subject.name else f"Latency {kind}", rows
@@ -374,7 +374,7 @@ def row_at(said: str, name: str, view: DirectionView, heat: HeatBins | None, axi
     buckets = Buckets([index for index, _ in counts], [count for _, count in counts])
     (mean,) = view.values("latency", second, second + 1) or [None]
     values: dict[str, float | None] = {**view.percentiles_in(buckets), "mean": mean}
-    return PercentileRow(said, KEYS[name], axis.cursor_text, values, counts=lambda: counts)
+    return PercentileRow(said, KEYS.get(name, "other"), axis.cursor_text, values, counts=lambda: counts)
 
 
 def so_far_counts(view: DirectionView) -> tuple[tuple[int, int], ...]:

@@ -21,6 +21,7 @@ from tui.app.screens.result_details import (
 from tui.app.screens.result_page import NARROW, Page, columns, hint_lines, matrix_lines, published_lines, row
 from tui.app.widgets.graph_panels import KEYS
 from tui.metrics import registry, units
+from tui.metrics.figures import latency_of
 from tui.metrics.registry import METRICS, meaning
 from tui.model.plan import Headline
 from tui.record.cells import invalid_steps, step_figure
@@ -243,11 +244,13 @@ def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
     """Return what the aggregate hides: hosts that did not measure all the time, figures made from samples."""
     from tui.record.headline import is_short, length_text
     from tui.record.step import measured_s
-    from tui.view.step_notes import submission_text
+    from tui.view.step_notes import bucket_texts, submission_text
 
     mark: Run = ("! ", "warn") if is_short(step) else ("  ", LABEL)
     length = length_text(measured_s(page.all_hosts), step.runtime_s)
     lines = [Line.of(mark, (length, LABEL))] if length else []
+    shown = {name: latency_of(result, name, kind) for name, result in page.all_hosts.items()}
+    lines += [Line.of(("  ", LABEL), (text, LABEL)) for text in bucket_texts(shown)]
     if wait := submission_text(step, kind):
         lines.append(Line.of(("! " if kind == "clat" else "  ", "warn"), (wait, LABEL)))
     for direction, result in page.all_hosts.items():

@@ -104,7 +104,8 @@ def files(plan: Plan, width: int) -> Iterator[Line]:
     yield heading(f"test files on {task.host}")
     shown = FILES_SHOWN if len(task.files) > FILES_SHOWN + 1 else len(task.files)  # a line for one more is its own line
     for spec in task.files[:shown]:
-        yield from indented([(spec.path, TEXT), (f"  {units.size(spec.size_bytes)}", LABEL)], width)
+        many = f"  {spec.count} files," if spec.count else ""
+        yield from indented([(spec.path, TEXT), (f"{many}  {units.size(spec.size_bytes)}", LABEL)], width)
     if len(task.files) > shown:
         yield Line.of((f"  and {len(task.files) - shown} more", LABEL))
 

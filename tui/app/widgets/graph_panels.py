@@ -122,7 +122,9 @@ def layout_graph(state: RunState) -> Graph:
 def rate_graph(subject: Subject, metric: Metric, axis: TimeAxis, ascii_only: bool) -> Graph:
     """Return the graph of IOPS or bandwidth."""
     series = {name: subject.dirs[name].series(metric.name) for name in subject.directions}
-    layers = tuple(Layer(KEYS[name], values, first_s=first_of(subject, name)) for name, values in series.items())
+    layers = tuple(
+        Layer(KEYS.get(name, "other"), values, first_s=first_of(subject, name)) for name, values in series.items()
+    )
     figures = figures_of(subject, metric, series, axis, ascii_only)
     aside = cursor_time(axis)
     if not aside and len(series) == 1 and subject.total.intervals():
@@ -156,12 +158,12 @@ def latency_graph(subject: Subject, axis: TimeAxis, ascii_only: bool) -> Graph:
     if not aside and len(series) == 1:
         live = bool(subject.total.intervals())
         known = subject.total.interval_percentiles if live else subject.total.so_far_percentiles
-        aside = ((f"p99 {latency(known['99'])}", LABEL),)
+        aside = ((f"p99 {latency(known['99'])}" if known["99"] is not None else "mean", LABEL),)
     return Graph(subject.title(_heading(LATENCY)), figures, layers, LATENCY.rounded, aside, empty="no load yet")
 
 
 def _latency_layer(subject: Subject, name: str, means: Sequence[Value]) -> Layer:
-    key = "latency" if len(subject.waits) == 1 else KEYS[name]
+    key = "latency" if len(subject.waits) == 1 else KEYS.get(name, "other")
     span = subject.dirs[name].span
     ios = subject.dirs[name].series("iops")
     tail = (subject.tails or {}).get(name)
@@ -211,13 +213,13 @@ def _two_figures(found: Sequence[tuple[str, Parts]], attached: bool, ascii_only:
     arrows = (up[0], down[0]) if ascii_only else ("▲", "▼")
     if attached:
         left, right = (first + unit, VALUE), (second + other_unit, VALUE)
-        return ((arrows[0], KEYS[up]), left, ("  " + arrows[1], KEYS[down]), right)
+        return ((arrows[0], KEYS.get(up, "other")), left, ("  " + arrows[1], KEYS.get(down, "other")), right)
     shown = "" if unit == other_unit else f" {unit}"
     return (
-        (arrows[0], KEYS[up]),
+        (arrows[0], KEYS.get(up, "other")),
         (first, VALUE),
         (shown, LABEL),
-        ("  " + arrows[1], KEYS[down]),
+        ("  " + arrows[1], KEYS.get(down, "other")),
         (second, VALUE),
         (f" {other_unit}", LABEL),
     )

@@ -20,6 +20,7 @@ from tui.journal.host import silent_hosts_text, waiting_text
 from tui.journal.reader import JournalEvent, JournalTail
 from tui.journal.rundir import is_running
 from tui.journal.state import RunState
+from tui.journal.views import DirectionView
 from tui.metrics import units
 from tui.metrics.registry import direction, in_order
 from tui.model.bounded import NO_JSON, read_file
@@ -180,6 +181,14 @@ def matrix_text(progress: MatrixProgress) -> str:
     return ", ".join([progress.place, cells, *([f"{most}{left} left in all"] if left else [])])
 
 
+def _latencies(view: DirectionView) -> str:
+    """Return the percentiles of the last interval, or its mean where the load generator prints no more."""
+    found, mean = view.interval_percentiles, view.lat_mean_ns
+    if all(found.get(p) is None for p in PERCENTILES) and mean is not None:
+        return f"mean {units.latency(mean)}"
+    return " ".join(f"p{p} {units.latency(found.get(p))}" for p in PERCENTILES)
+
+
 def status_text(state: RunState, now_t: float, matrix: MatrixProgress | None = None, conditioning: str = "") -> str:
     """Return the current numbers of the whole cluster in one line; `conditioning`: how far preconditioning is."""
     progress = state.progress(now_t)
@@ -195,8 +204,7 @@ def status_text(state: RunState, now_t: float, matrix: MatrixProgress | None = N
             continue
         rate = f"{name} {units.iops(view.iops)} {known.counted}"
         parts.append(f"{rate} {units.bandwidth(view.bw_bytes_per_s)}" if known.moves_data else rate)
-        found = view.interval_percentiles
-        parts.append(" ".join(f"p{p} {units.latency(found.get(p))}" for p in PERCENTILES))
+        parts.append(_latencies(view))
     metadata = state.at_step(state.step).metadata if state.step is not None and state.phase == "measure" else None
     if metadata is not None:
         parts.append(metadata.line(now_t))

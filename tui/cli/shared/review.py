@@ -75,14 +75,15 @@ def _step_lines(step: Step) -> Iterator[str]:
 
 
 def _task_lines(task: HostTask) -> Iterator[str]:
-    total = sum(spec.size_bytes for spec in task.files)
+    total, count = sum(spec.total_bytes for spec in task.files), sum(max(spec.count, 1) for spec in task.files)
     yield f"  {task.host}: {shlex.join(task.argv)}"
     if task.layout:
-        yield f"    layout   {len(task.files)} files, {units.size(total)} in all, where they are not there whole"
+        yield f"    layout   {count} files, {units.size(total)} in all, where they are not there whole"
     if task.writes_bytes:
         yield f"    writes   up to {units.size(task.writes_bytes)} of files, again and again"
     for spec in task.files[:FILES_SHOWN]:
-        yield f"    file     {spec.path}  {units.size(spec.size_bytes)}"
+        many = f"{spec.count} files {spec.path}" if spec.count else spec.path
+        yield f"    file     {many}  {units.size(spec.size_bytes)}"
     if len(task.files) > FILES_SHOWN:
         yield f"    ...      and {len(task.files) - FILES_SHOWN} more"
     yield from (f"    | {line}" for line in task.job_file.splitlines())

@@ -26,7 +26,14 @@ from tui.engine.session.context import (
 )
 from tui.engine.session.history import History
 from tui.engine.session.host_session import HostSession
-from tui.engine.session.targets import check_unchanged, identify_files, rewritten, still_free
+from tui.engine.session.targets import (
+    check_unchanged,
+    identify_directories,
+    identify_files,
+    look_for_directories,
+    rewritten,
+    still_free,
+)
 from tui.engine.session.task import Outcome, TaskRun
 from tui.journal.step import DATA_GONE, LEFT_BEHIND
 from tui.model.event import FileCreated, HostStateName, PhaseName, StepEnded, TaskStarted
@@ -70,6 +77,7 @@ async def measure(ctx: RunContext, step: Step) -> None:
 async def identify_written(ctx: RunContext, step: Step, runs: Sequence[TaskRun]) -> None:
     """Take down what the files are that the loads of a step have made."""
     sessions = [run.session for run in runs]
+    await asyncio.gather(*(identify_directories(each) for each in sessions))
     await asyncio.gather(*(identify_files(ctx, step, each, rewritten(ctx, step, each)) for each in sessions))
 
 
@@ -111,6 +119,7 @@ def task_run(
 async def arm_all(ctx: RunContext, step: Step) -> list[TaskRun]:
     """Have the command of every host started and waiting for GO. Refuses when a host cannot."""
     runs = [task_run(ctx, step, session) for session in ctx.taking_part(step)]
+    await asyncio.gather(*(look_for_directories(ctx, step, run.session) for run in runs))
     try:
         await on_runs(ctx, ARM, runs, _arm)
         await still_free(ctx, step)
@@ -141,7 +150,7 @@ def announce_new_files(ctx: RunContext, run: TaskRun, step: Step) -> None:
         session.remember_created([spec.path for spec in new])
         session.journal.append(
             FileCreated(
-                t=0.0, host=session.name, paths=[spec.path for spec in new], bytes=sum(spec.size_bytes for spec in new)
+                t=0.0, host=session.name, paths=[spec.path for spec in new], bytes=sum(spec.total_bytes for spec in new)
             )
         )
 

@@ -240,13 +240,15 @@ async def _look_at_numbered(agent: Agent, created: Created, cleaning: Cleaning) 
         count = created.counts.get(path, 0)
         if FILE_NUMBER not in path or path in cleaning.stays or not count:
             continue
-        found = await agent.numbered(path, count)
+        size = created.sizes.get(path, 0)
+        found = await agent.numbered(path, count, size)
         cleaning.goes.pop(path, None)
         cleaning.absent = [each for each in cleaning.absent if each != path]
         if found.full:
-            cleaning.stays[path] = f"{found.full} is no empty file, the run made it empty"
+            why = "is no plain file" if size else "is no empty file, the run made it empty"
+            cleaning.stays[path] = f"{found.full} {why}"
         elif found.there:
-            cleaning.goes[path] = 0
+            cleaning.goes[path] = size * found.there
         else:
             cleaning.absent.append(path)
 

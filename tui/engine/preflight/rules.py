@@ -15,7 +15,7 @@ from tui.engine.preflight.destroy import HostFindings, Problem, devices_of, judg
 from tui.engine.preflight.made_files import Files
 from tui.metrics import units
 from tui.model.hostfacts import Fact
-from tui.model.plan import HostTask, Identities, Plan, file_system_name, is_device
+from tui.model.plan import FileSpec, HostTask, Identities, Plan, file_system_name, is_device
 from tui.remote.agent import Agent, FileInfo, Holder
 from tui.remote.answers import DirFacts, HostProbe
 from tui.remote.made import identify
@@ -78,12 +78,20 @@ def file_system_of(host: str, probe: HostProbe, facts: DirFacts) -> str:
 
 
 def new_bytes(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> dict[str, int]:
-    """Return by path how many bytes a host will newly occupy over all its steps: a path has its largest size."""
-    sizes: dict[str, int] = {}
+    """Return by path how many bytes a host will newly occupy over all its steps: a path has its largest size.
+
+    Of numbered files the first one tells whether all are there.
+    """
+    largest: dict[str, FileSpec] = {}
     for task in tasks:
         for spec in task.files:
-            sizes[spec.path] = max(spec.size_bytes, sizes.get(spec.path, 0))
-    missing = {path: size - allocated(files.get(path)) for path, size in sizes.items() if not on_device(path, files)}
+            if spec.path not in largest or spec.size_bytes > largest[spec.path].size_bytes:
+                largest[spec.path] = spec
+    missing = {
+        path: (spec.size_bytes - allocated(files.get(path))) * max(spec.count, 1)
+        for path, spec in largest.items()
+        if not on_device(path, files)
+    }
     return {path: size for path, size in missing.items() if size > 0}
 
 
@@ -205,7 +213,8 @@ def tool_problems(need: Requirement, probe: HostProbe) -> Iterable[Problem]:
     found = probe.tools.get(need.command)
     if found is None:
         where = f"{need.command} is not there" if "/" in need.command else f"{tool} is not on PATH"
-        yield f"{tool}-missing", f"{where}; install {tool}{wanted}"
+        source = f": {need.source}" if need.source else ""
+        yield f"{tool}-missing", f"{where}; install {tool}{wanted}{source}"
     elif minimum and found.version is None:
         yield f"{tool}-unusable", f"{found.path} does not say its version ({found.text!r})"
     elif minimum and found.version is not None and found.version < minimum:

@@ -106,7 +106,8 @@ async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
     found = await session.ask(lambda agent: agent.files([spec.path for spec in task.files]))
     many = await _look_at_numbered(ctx, session, task)
     if full := next((each.full for each in many if each.full), ""):
-        message = f"{full} is no empty file, so that no run of yours has made it; files beside it are left alone too"
+        kind = "plain" if any(spec.size_bytes for spec in task.files) else "empty"
+        message = f"{full} is no {kind} file, so that no run of yours has made it; files beside it are left alone too"
         session.problem("preflight", "files-foreign", message)
         return
     wrong = [path for path, info in found.items() if (info is None) == (task.expects == "present")]
@@ -132,7 +133,10 @@ async def _look_at_numbered(ctx: RunContext, session: HostSession, task: HostTas
         known = ctx.made_files.sizes(session.name)
         specs = [spec for spec in task.written if spec.path not in known]
     specs = [spec for spec in specs if FILE_NUMBER in spec.path and spec.count]
-    return [await session.ask(partial(Agent.numbered, path=spec.path, count=spec.count)) for spec in specs]
+    return [
+        await session.ask(partial(Agent.numbered, path=spec.path, count=spec.count, size=spec.size_bytes))
+        for spec in specs
+    ]
 
 
 async def _files_to_write(ctx: RunContext, step: Step, session: HostSession) -> list[FileNeed]:

@@ -129,6 +129,7 @@ class HostSession:
         self.facts: dict[str, Fact] = {}
         self.missing: set[str] = set()  # files of the plan that were not there at preflight
         self.short: set[str] = set()  # files of ours that were smaller than planned at preflight
+        self.to_make: list[str] = []  # directories that the load of now makes, those that were not there before
         self.made_elsewhere: dict[str, str] = {}  # files shared with another host, which makes them, by path
         self.ours: frozenset[str] = frozenset()  # files that runs of ours had made, as of the preflight
         self.devices: dict[str, DeviceFacts] = {}  # those of the plan, as the preflight found them
@@ -175,7 +176,8 @@ class HostSession:
 
     def remember_created(self, paths: Iterable[str]) -> None:
         """Note paths that this run made, so that they can be named and removed."""
-        self.created += [path for path in paths if path not in self.created]
+        known = set(self.created)
+        self.created += [path for path in paths if path not in known]
         self.missing.difference_update(self.created)
         self.short.difference_update(self.created)
 

@@ -57,6 +57,33 @@ async def identify_files(ctx: RunContext, step: Step, session: HostSession, wrot
         session.journal.append(FileCreated(t=0.0, host=session.name, paths=told, bytes=0, known=_of(found, told)))
 
 
+async def look_for_directories(ctx: RunContext, step: Step, session: HostSession) -> None:
+    """Note which of the directories that a load makes are not there before it."""
+    paths = ctx.task_of(step, session).makes_directories
+    if not paths:
+        return
+    try:
+        found = await session.ask(partial(Agent.files, paths=paths))
+    except HostError:
+        return  # the load will not start either
+    session.to_make = [path for path in paths if found[path] is None]
+
+
+async def identify_directories(session: HostSession) -> None:
+    """Take down the directories that a load has made, so that they can be removed. An error leaves them on the host."""
+    paths, session.to_make = session.to_make, []
+    if not paths:
+        return
+    try:
+        found = await session.ask(partial(Agent.files, paths=paths))
+        made_now = [path for path in paths if found[path] is not None]
+        session.remember_created(made_now)
+        session.journal.append(FileCreated(t=0.0, host=session.name, paths=made_now, bytes=0))
+        await identify_paths(session, made_now)
+    except HostError as error:
+        session.say("warning", f"directories cannot be identified, benchtui clean will leave them: {error.message}")
+
+
 async def _identify(specs: Sequence[FileSpec], agent: Agent) -> Identities:
     return await made.identify(agent, [spec.path for spec in specs], {spec.path: spec.count for spec in specs})
 

@@ -39,13 +39,14 @@ bt_mkdirs() { # OFFSET DIR...: parents first; reports the numbers of those that 
 bt_is_plain() { [ -f "$1" ] && [ ! -L "$1" ]; }
 bt_is_empty() { bt_is_plain "$1" && [ ! -s "$1" ]; }
 
-bt_numbered() { # PREFIX SUFFIX COUNT: how many of these numbers there are; the first, and the first that is not empty
+bt_numbered() { # PREFIX SUFFIX COUNT SIZE: how many of these numbers there are; the first, and the first that is no plain
+# file, or holds something where they have no size
   local file='' left=0 first='' full=''
   for file in "$1"[0-9]*"$2"; do
     bt_is_numbered "$file" "$1" "$2" "$3" || continue
     [ -e "$file" ] || [ -L "$file" ] || continue
     left=$((left + 1)) first=${first:-$file}
-    [ -n "$full" ] || bt_is_empty "$file" || full=$file
+    [ -n "$full" ] || bt_is_empty "$file" || { [ "$4" != 0 ] && bt_is_plain "$file"; } || full=$file
   done
   bt_kv left "$left"
   bt_kv first "$first"

@@ -92,7 +92,7 @@ def percentiles_table(step: StepRecord) -> DocumentTable | None:
         ["I/Os", *(units.exact(latency.n) for _, latency in found)],
     ]
     note = f"Merged from the histograms of all hosts, never averaged. {units.TOO_FEW}: fewer I/Os than that are slower."
-    note = ". ".join([note, *bucket_texts(dict(found))])
+    note = " ".join([note, *(f"{text[0].upper()}{text[1:]}." for text in bucket_texts(dict(found)))])
     return DocumentTable(
         "Percentiles", [DocumentColumn("latency"), *_right(*(name for name, _ in found))], [*head, *rows, *rest], note
     )

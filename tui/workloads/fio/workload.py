@@ -174,6 +174,10 @@ class FioWorkload(Workload):
 
         return render(profile, params, "local", 1, None)
 
+    def is_job(self, text: str) -> bool:
+        """Tell whether a text has sections, as fio's job files do."""
+        return any(line.lstrip().startswith("[") for line in text.splitlines())
+
     def import_job(self, text: str, file: str, tag: str | None, environ: Mapping[str, str]) -> Imported:
         """Return the profiles of a fio job file, a profile for each of its steps."""
         from tui.workloads.fio.jobimport import import_job

@@ -17,7 +17,6 @@ from tui.metrics.histogram import combine_directions
 from tui.model.event import DirectionResult, HostResult, LatencyResult
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptRun
-from tui.workloads.foreign.elbencho import FORMAT as ELBENCHO
 from tui.workloads.reading import budget, numbered
 
 PLACE = re.compile(r"(?P<run>(?:.*/)?results/\d{8}/[^/]+)/(?P<point>.*?)/?(?P<name>[^/]+)")
@@ -99,7 +98,7 @@ def _outputs(files: Sequence[KeptFile]) -> Iterator[tuple[str, KeptFile]]:
 
 
 def _read(file: KeptFile) -> list[ImportedOutput]:
-    readers: list[Format] = [*workloads.every(), ELBENCHO, FORMAT]
+    readers: list[Format] = [*workloads.every(), FORMAT]
     for reader in readers:
         if outputs := reader.import_output(file.text, file.place):
             return [replace(each, tool=each.tool or reader.name) for each in outputs]

@@ -1,0 +1,193 @@
+"""What a profile says of elbencho, and what it resolves to on a host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+from pydantic import Field
+
+from tui.model.problem import Problem, UsageError
+from tui.model.profile import ParamValue, Profile, Scalar, Strict, expand, host_params, safe_host, value_text
+from tui.model.quantities import parse_size
+from tui.workloads.elbencho import options
+from tui.workloads.elbencho.phases import PHASES, Phase, PhaseName
+
+DEFAULT_BLOCK = 1 << 20
+
+
+class Elbencho(Strict):
+    """One phase of elbencho, with elbencho's own long option names; nothing is renamed."""
+
+    phase: PhaseName = Field(description="What is measured; write with rwmixpct reads and writes")
+    directory: Scalar | None = Field(
+        None, description="Directory mode: each thread has directories and files of its own in it (rN/dM/rN-fK)"
+    )
+    file: Scalar | list[Scalar] | None = Field(
+        None, description="File mode: files or block devices that all threads of a host work on; may hold {host}"
+    )
+    options: dict[str, Scalar] = Field(
+        default_factory=dict, description="elbencho's options by their long names without dashes, such as threads: 8"
+    )
+
+
+class Load(Struct, frozen=True):
+    """What one host does. Sizes are bytes; `texts` are the options as elbencho takes them, in order."""
+
+    phase: Phase
+    directory: str
+    files: tuple[str, ...]
+    texts: Mapping[str, str]
+
+    def count(self, name: str, default: int) -> int:
+        """Return a number."""
+        return int(self.texts.get(name, default))
+
+    def size(self, name: str, default: int = 0) -> int:
+        """Return a size in bytes."""
+        return parse_size(self.texts[name]) if name in self.texts else default
+
+    def flag(self, name: str) -> bool:
+        """Tell whether a flag is set."""
+        return name in self.texts
+
+    @property
+    def threads(self) -> int:
+        """I/O threads."""
+        return self.count("threads", 1)
+
+    @property
+    def depth(self) -> int:
+        """I/Os in flight of each thread."""
+        return self.count("iodepth", 1)
+
+    @property
+    def block(self) -> int:
+        """Bytes of the largest I/O: elbencho cuts the block to the file."""
+        return min(self.size("block", DEFAULT_BLOCK), self.size("size") or DEFAULT_BLOCK)
+
+    @property
+    def even_block(self) -> int | None:
+        """Bytes of every I/O; None where the last one of a file is shorter."""
+        size = self.size("size")
+        return self.block if size and size % self.block == 0 else None
+
+    @property
+    def mixed(self) -> int:
+        """Reads in a phase of writes, per cent."""
+        return self.count("rwmixpct", 0)
+
+    @property
+    def seconds(self) -> int | None:
+        """How long it runs; None where it ends with its files."""
+        limit = self.count("timelimit", 0)
+        return limit if limit and self.flag("infloop") else None
+
+    @property
+    def reads(self) -> bool:
+        """Whether it reads."""
+        return self.phase.name == "read" or (self.phase.name == "write" and self.mixed > 0)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it writes."""
+        return self.phase.name == "write" and self.mixed < 100
+
+    @property
+    def directions(self) -> list[str]:
+        """The directions that it reports."""
+        if not self.phase.makes_ios:
+            return [self.phase.name]
+        ios = [name for name, does in (("read", self.reads), ("write", self.writes)) if does]
+        if not self.size("size"):
+            ios = []
+        return [*ios, *([self.phase.files] if self.directory else [])]
+
+
+def body_of(profile: Profile) -> Elbencho:
+    """Return elbencho's part of a profile. Raises UsageError when it has none."""
+    if not isinstance(profile.body, Elbencho):
+        raise UsageError(f"{profile.profile} has no elbencho: section")
+    return profile.body
+
+
+def resolve(profile: Profile, params: Mapping[str, ParamValue], host: str, host_index: int, hosts: int) -> Load:
+    """Return what one host does, `host_index` counting from 1. Raises UsageError with every problem at once."""
+    own = host_params(profile, params, host_index, hosts)
+    texts = {name: value_text(profile.params[name].kind, value) for name, value in own.items()}
+    texts |= {"host": safe_host(host), "host_index": str(host_index)}
+    return load_of(profile, texts)
+
+
+def load_of(profile: Profile, texts: Mapping[str, str]) -> Load:
+    """Return the load with every placeholder replaced. Raises UsageError."""
+    body = body_of(profile)
+    given = {name: expand(value, texts) for name, value in body.options.items()}
+    wrong = [told for name, text in given.items() if (told := options.option_problem(name, text))]
+    if wrong:
+        raise UsageError([Problem(f"{profile.profile}: elbencho.options: {told}") for told in wrong])
+    values = {name: options.value_text(name, text) for name, text in given.items()}
+    files = body.file if isinstance(body.file, list) else [] if body.file is None else [body.file]
+    load = Load(
+        PHASES[body.phase],
+        expand(body.directory, texts) if body.directory is not None else "",
+        tuple(expand(each, texts) for each in files),
+        {name: text for name, text in values.items() if text is not None},
+    )
+    if told := problem_of(load):
+        raise UsageError(f"{profile.profile}: elbencho: {told}")
+    return load
+
+
+def problem_of(load: Load) -> str:
+    """Return what is wrong with options together; empty: nothing."""
+    for rule in (_places, _sizes, _time, _mix):
+        if told := rule(load):
+            return told
+    return ""
+
+
+def _places(load: Load) -> str:
+    if bool(load.directory) == bool(load.files):
+        return "either 'directory' or 'file' says where its files are"
+    bad = [path for path in (load.directory, *load.files) if path and not path.startswith("/")]
+    if bad:
+        return f"'{bad[0]}': an absolute path is needed"
+    if load.files and load.phase.name in ("mkdirs", "rmdirs", "stat"):
+        return f"phase {load.phase.name} works on the files of a directory: set 'directory'"
+    return ""
+
+
+def _sizes(load: Load) -> str:
+    if load.files and load.phase.makes_ios and not load.size("size"):
+        return "options.size is needed: how much of each file is read or written"
+    if load.flag("direct") and load.phase.makes_ios and load.block % 512:
+        return f"options.block: {load.block} bytes are not a multiple of 512, which direct I/O needs"
+    if load.directory and load.phase.makes_ios and load.flag("rand") and not load.size("size"):
+        return "options.size is needed for random offsets"
+    return ""
+
+
+def _time(load: Load) -> str:
+    if load.flag("infloop") and not load.count("timelimit", 0):
+        return "options.infloop needs a timelimit: it has no other end"
+    if load.flag("infloop") and not load.phase.makes_ios and load.phase.name != "stat":
+        return f"options.infloop: phase {load.phase.name} can be done once only"
+    return ""
+
+
+def _mix(load: Load) -> str:
+    if load.mixed and load.phase.name != "write":
+        return "options.rwmixpct is for phase write: so many reads among the writes"
+    if load.phase.name == "read" and load.flag("limitwrite"):
+        return "options.limitwrite has no effect on phase read; use limitread"
+    if load.phase.name == "write" and load.flag("limitread"):
+        return "options.limitread has no effect on phase write; use limitwrite, which limits reads and writes of a mix"
+    return ""
+
+
+def with_options(profile: Profile, changed: Mapping[str, Scalar | None]) -> Profile:
+    """Return a profile with options set, or left out where the value is None."""
+    body = body_of(profile)
+    found = {name: value for name, value in {**body.options, **changed}.items() if value is not None}
+    return profile.model_copy(update={profile.tool: body.model_copy(update={"options": found})})

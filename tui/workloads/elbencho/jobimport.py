@@ -1,0 +1,336 @@
+"""elbencho's command lines into profiles: one for each phase, and a suite that runs them in elbencho's order.
+
+Every phase becomes a step of its own, so that all hosts begin it together, as elbencho's service has them do."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+
+from msgspec import Struct, field
+
+from tui.model.plain import TAG_PATTERN
+from tui.model.plan import is_device
+from tui.model.problem import Problem, UsageError
+from tui.model.profile import Param, ParamKind, parse_param
+from tui.model.quantities import shown
+from tui.workloads.base import Imported
+from tui.workloads.elbencho.options import ELSEWHERE, OPTIONS, PHASE_OPTIONS, SHORT, UNKNOWN_FILES, option_problem
+from tui.workloads.elbencho.phases import PHASES, Phase
+
+# Options without a value that are set elsewhere.
+BARE = frozenset(
+    (*PHASE_OPTIONS, "lat", "lathisto", "lathistogrpd", "latpercent", "livecsvex", "live1", "live1n", "nolive",
+     "nocsvlabels", "allelapsed", "cpu", "dirstats", "base10", "sync", "dropcache", "dryrun", "nopathexp", "nodelerr",
+     "service", "foreground", "quit", "interrupt", "nosvcshare", "netbench", "svcelapsed", "svcping", "dirsharing",
+     "no0usecerr", "hdfs", "treerand", "treeroundrob", "help", "version")
+)  # fmt: skip
+PARAMS: dict[str, tuple[ParamKind, str]] = {
+    "threads": ("count", "I/O threads on each host"),
+    "dirs": ("count", "Directories of each thread"),
+    "files": ("count", "Files of each thread in each directory"),
+    "size": ("size", "Bytes of each file"),
+    "block": ("size", "Bytes of each I/O"),
+    "iodepth": ("count", "I/Os in flight of each thread"),
+    "timelimit": ("duration", "Measured time"),
+}
+DIRECTORY = ("directory", "A directory of the file system under test")
+FATAL = ("service", "foreground", "quit", "interrupt", "netbench", "configfile", "treefile", "treescan", "hdfs",
+         "rwmixthr", "rwmixthrpct", "dirsharing")  # fmt: skip
+MOST_PATHS = 1000
+
+
+class _Command(Struct):
+    """One command line: options in their order, flags with an empty text."""
+
+    line: int
+    phases: list[Phase] = field(default_factory=list)
+    options: dict[str, str] = field(default_factory=dict)
+    paths: list[str] = field(default_factory=list)
+    drop_caches: bool = False
+
+
+def import_job(text: str, file: str, tag: str | None = None) -> Imported:
+    """Return the profiles of command lines. Raises UsageError with every option that has no place in a profile."""
+    tag = tag or _default_tag(file)
+    if not re.fullmatch(TAG_PATTERN, tag):
+        raise UsageError(f"profile name {shown(tag)}: allowed is family/name in small letters, such as my/read")
+    messages: list[Problem] = []
+    commands = [_command(line, words, file, messages) for line, words in _command_lines(text, file)]
+    if not commands:
+        raise UsageError(Problem("no line runs elbencho", file=file, line=1))
+    _share_sizes(commands)
+    steps = [(command, phase) for command in commands for phase in command.phases]
+    _say_cut(commands, file, messages)
+    _say_shared(commands, file, messages)
+    origin = PurePath(file).name
+    if len(steps) == 1:
+        return Imported([(tag, _profile(tag, origin, *steps[0], file))], messages)
+    members = [(f"{tag}-{number}", command, phase) for number, (command, phase) in enumerate(steps, 1)]
+    profiles = [(name, _profile(name, origin, command, phase, file)) for name, command, phase in members]
+    names = ", ".join(phase.name for _, phase in steps)
+    messages.append(Problem(f"{len(steps)} phases, a profile for each: {names}; {tag} runs them in order", file, 1))
+    return Imported([(tag, _suite(tag, origin, [name for name, _ in profiles])), *profiles], messages)
+
+
+def is_job(text: str) -> bool:
+    """Tell whether a text has a line that runs elbencho."""
+    return any(_runs(line) for line in text.splitlines())
+
+
+def _runs(line: str) -> bool:
+    return bool(re.match(r"[\s$>#%]*(?:\S+/)?elbencho\s+-", line)) and not line.lstrip().startswith("# ")
+
+
+def _default_tag(file: str) -> str:
+    name = re.sub(r"[^a-z0-9._-]+", "-", PurePath(file).stem.lower()).strip("-._")
+    return f"my/{name or 'imported'}"
+
+
+def _command_lines(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the words of each command with its line; a backslash at the end joins lines."""
+    lines = text.splitlines()
+    number = 0
+    while number < len(lines):
+        begin, line = number, lines[number]
+        while line.endswith("\\") and number + 1 < len(lines):
+            number += 1
+            line = line[:-1] + " " + lines[number]
+        number += 1
+        if not _runs(line):
+            continue
+        try:
+            words = shlex.split(line.lstrip(" \t$>#%"), comments=True)
+        except ValueError as error:
+            raise UsageError(Problem(f"{error}: the shell could not read it", file=file, line=begin + 1)) from None
+        yield begin + 1, words[1:]
+
+
+def _command(line: int, words: Sequence[str], file: str, messages: list[Problem]) -> _Command:
+    found, problems = _Command(line), list[str]()
+    for name, value in _options(words, found, problems):
+        _take(found, name, value, problems, lambda text: messages.append(Problem(text, file, line)))
+    if not found.phases and not problems:
+        problems.append("no phase: one of --mkdirs, --write, --stat, --read, --delfiles, --deldirs is needed")
+    if not found.paths and not problems:
+        problems.append("no path: elbencho works on a directory, a file or a block device")
+    found.paths = [each for path in found.paths for each in _expanded(path)]
+    relative = [path for path in found.paths if not path.startswith("/")]
+    if relative:
+        problems.append(f"'{relative[0]}': an absolute path is needed, hosts have no current directory of yours")
+    if problems:
+        raise UsageError([Problem(text, file, line) for text in problems])
+    found.phases.sort(key=lambda phase: list(PHASES).index(phase.name))
+    return found
+
+
+def _expanded(path: str) -> list[str]:
+    """Return the paths that elbencho makes of one: ``f[1-3,7]`` are four."""
+    match = re.fullmatch(r"([^][]*)\[([0-9,-]+)\](.*)", path)
+    if match is None:
+        return [path]
+    found: list[str] = []
+    for part in match[2].split(","):
+        first, _, last = part.partition("-")
+        last = last or first
+        if not (first.isdigit() and last.isdigit()) or int(last) - int(first) >= MOST_PATHS:
+            return [path]
+        found += [f"{match[1]}{number:0{len(first)}d}" for number in range(int(first), int(last) + 1)]
+    return [each for begin in found for each in _expanded(begin + match[3])]
+
+
+def _options(words: Sequence[str], found: _Command, problems: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield each option by its long name with its value; paths go into the command."""
+    at = 0
+    while at < len(words):
+        word, at = words[at], at + 1
+        if not word.startswith("-") or word == "-":
+            if word in (">", ">>", "|", "||", "&&", ";", "&"):
+                return
+            found.paths.append(word)
+            continue
+        name, joined, value = _name_of(word)
+        if not name:
+            problems.append(f"unknown option '{word}'")
+            continue
+        if not joined and not _bare(name) and at < len(words):
+            value, at = words[at], at + 1
+        yield name, value
+
+
+def _name_of(word: str) -> tuple[str, bool, str]:
+    """Return the long name of an option, whether its value is joined to it, and that value."""
+    if word.startswith("--"):
+        name, joined, value = word[2:].partition("=")
+        return name, bool(joined), value
+    return SHORT.get(word[1:2], ""), len(word) > 2, word[2:]
+
+
+def _bare(name: str) -> bool:
+    return name in BARE or OPTIONS.get(name) == "flag" or name not in (*OPTIONS, *ELSEWHERE, *UNKNOWN_FILES)
+
+
+def _take(found: _Command, name: str, value: str, problems: list[str], say: object) -> None:
+    tell: list[str] = []
+    if name in PHASE_OPTIONS:
+        found.phases.append(next(phase for phase in PHASES.values() if phase.option == name))
+    elif name == "dropcache":
+        found.drop_caches = True
+        tell.append("--dropcache: drop_caches: try drops page caches before each measurement")
+    elif name in FATAL or name in UNKNOWN_FILES:
+        problems.append(option_problem(name, value))
+    elif name in ELSEWHERE:
+        tell.append(f"--{name} is left out: {ELSEWHERE[name]}")
+    elif told := option_problem(name, value or "1"):
+        problems.append(told)
+    else:
+        found.options[name] = value
+    assert callable(say)
+    for text in tell:
+        say(text)
+
+
+def _share_sizes(commands: Sequence[_Command]) -> None:
+    """Give commands that only remove or stat files the size that another one gives the same files."""
+    layout = ("threads", "dirs", "files")
+    known = {}
+    for command in commands:
+        if "size" in command.options:
+            known[tuple(command.options.get(name) for name in layout), *command.paths] = command.options["size"]
+    for command in commands:
+        key = (tuple(command.options.get(name) for name in layout), *command.paths)
+        if "size" not in command.options and key in known:
+            command.options["size"] = known[key]
+
+
+def _say_cut(commands: Sequence[_Command], file: str, messages: list[Problem]) -> None:
+    """Say which phases elbencho itself never runs: a phase that its time limit ends is the last."""
+    for command in commands:
+        timed = [phase for phase in command.phases if phase.name not in ("mkdirs", "rmdirs")]
+        if "timelimit" in command.options and "infloop" in command.options and len(timed) > 1:
+            never = ", ".join(phase.name for phase in timed[1:])
+            text = f"the time limit ends {timed[0].name}, and elbencho itself would not run {never}; the suite does"
+            messages.append(Problem(text, file, command.line))
+
+
+def _say_shared(commands: Sequence[_Command], file: str, messages: list[Problem]) -> None:
+    """Say that hosts work on the same files where names do not differ by host."""
+    for command in commands:
+        if not ({"files", "dirs"} & set(command.options)) and not all(map(is_device, command.paths)):
+            text = (
+                f"{command.paths[0]}: hosts that share it work on the same file; {{host}} in a name gives each its own"
+            )
+            messages.append(Problem(text, file, command.line))
+            return
+
+
+# -- YAML
+
+
+def _suite(tag: str, origin: str, members: Sequence[str]) -> str:
+    lines = [*_head(tag, f"Imported from {origin}", "suite"), "suite:", *(f"  - {member}" for member in members)]
+    return "\n".join(lines) + "\n"
+
+
+def _head(tag: str, title: str, tool: str) -> list[str]:
+    import json
+
+    return [f"profile: {tag}", "version: 1", f"title: {json.dumps(title, ensure_ascii=False)}", f"tool: {tool}", ""]
+
+
+def _profile(tag: str, origin: str, command: _Command, phase: Phase, file: str) -> str:
+    """Return the YAML of one phase. Raises UsageError with the line of a command that cannot be planned."""
+    params, place = _places(command, file)
+    options: dict[str, str] = {}
+    for name, value in _fitting(command, phase).items():
+        if name in PARAMS and value != "0":
+            kind, about = PARAMS[name]
+            params[name] = Param(default=value, kind=kind, help=about)
+            options[name] = f"{{{name}}}"
+        else:
+            options[name] = value or "true"
+    lines = _head(tag, f"Imported from {origin}: {phase.name}", "elbencho")
+    lines += ["params:", *(_param_line(name, param) for name, param in params.items()), "", "elbencho:"]
+    lines += [f"  phase: {phase.name}", *place]
+    lines += ["  options:", *(f"    {name}: {_yaml(text)}" for name, text in options.items())] if options else []
+    lines += ["", *(["drop_caches: try"] if command.drop_caches else []), *_headline(command, phase)]
+    text = "\n".join(lines) + "\n"
+    _check(text, file, command.line)
+    return text
+
+
+def _fitting(command: _Command, phase: Phase) -> dict[str, str]:
+    """Return the options that have a meaning in a phase: the others would be refused there."""
+    left_out = {"rwmixpct", "limitwrite"} if phase.name != "write" else {"limitread"}
+    if phase.name != "read":
+        left_out.add("limitread")
+    if not phase.makes_ios:
+        left_out |= {
+            "infloop",
+            "timelimit",
+            "block",
+            "iodepth",
+            "direct",
+            "rand",
+            "limitread",
+            "limitwrite",
+            "rwmixpct",
+        }
+    return {name: value for name, value in command.options.items() if name not in left_out}
+
+
+def _places(command: _Command, file: str) -> tuple[dict[str, Param], list[str]]:
+    """Return the parameter and the lines for where it works: -n or -N say that the path is a directory."""
+    if "files" in command.options or "dirs" in command.options or any(not p.makes_ios for p in command.phases):
+        if len(command.paths) > 1:
+            raise UsageError(Problem("one directory is supported, not several", file=file, line=command.line))
+        kind, about = DIRECTORY
+        return {kind: Param(default=command.paths[0], kind="directory", help=about)}, ['  directory: "{directory}"']
+    if len(command.paths) == 1:
+        param = Param(default=command.paths[0], kind="path", help="The file or device under test")
+        return {"file": param}, ['  file: "{file}"']
+    return {}, ["  file:", *(f"    - {_yaml(path)}" for path in command.paths)]
+
+
+def _headline(command: _Command, phase: Phase) -> list[str]:
+    device = [path for path in command.paths if path.startswith("/dev/") and not path.startswith("/dev/shm/")]
+    lines = ["allow_device: true"] if device else []
+    if not phase.makes_ios or not command.options.get("size"):
+        return [*lines, f"headline: {{metric: ops, direction: {phase.files or phase.name}}}"]
+    mixed = phase.name == "write" and command.options.get("rwmixpct", "0") not in ("0", "100")
+    metric = "bandwidth" if not command.options.get("rand") and "rand" not in command.options else "iops"
+    return [*lines, f"headline: {{metric: {metric}, direction: {'mixed' if mixed else phase.name}}}"]
+
+
+def _param_line(name: str, param: Param) -> str:
+    return f"  {name}: {{default: {_yaml(str(param.default))}, kind: {param.kind}, help: {_yaml(param.help)}}}"
+
+
+def _yaml(text: str) -> str:
+    import json
+
+    plain = re.fullmatch(r"[A-Za-z0-9/][A-Za-z0-9_./-]*", text) and text.lower() not in (
+        "yes",
+        "no",
+        "on",
+        "off",
+        "null",
+    )
+    return text if plain else json.dumps(text, ensure_ascii=False)
+
+
+def _check(text: str, file: str, line: int) -> None:
+    from tui.model.address import HostAddress
+    from tui.model.profile import resolve_params
+    from tui.model.profile_load import load_profile
+    from tui.workloads.elbencho.plan import build_steps
+
+    try:
+        profile = load_profile(text, file)
+        for name, param in profile.params.items():
+            parse_param(param, profile.params[name].default)
+        build_steps(profile, resolve_params(profile, {}), [HostAddress("local", "local")], {"local": 1})
+    except UsageError as error:
+        raise UsageError([Problem(each.message, file, line) for each in error.problems]) from error

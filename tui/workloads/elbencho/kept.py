@@ -1,0 +1,212 @@
+"""elbencho's output that was kept: its CSV and JSON result files, and the tables that it prints.
+
+Figures are those of "last done", of all hosts together: it prints none of each. JSON is read as that of our own runs.
+Rates of CSV and tables are cut to whole numbers, so bandwidth is made of the amount and the time."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from math import isfinite
+from typing import Any
+
+from tui.model.event import DirectionResult, HostResult, LatencyResult
+from tui.model.plain_data import percentile_name
+from tui.model.plan import JobLoad
+from tui.model.problem import Problem, UsageError
+from tui.workloads.base import ImportedOutput
+from tui.workloads.elbencho.kept_table import table_rows
+from tui.workloads.elbencho.output import Done, done, part, whole
+from tui.workloads.elbencho.phases import Phase, phase_of
+from tui.workloads.reading import budget, numbered
+
+MIB = 1 << 20
+KEY = "operation"
+NEEDED = (KEY, "time ms [last]")
+LATENCIES = {"min": "min_us", "avg": "avg_us", "max": "max_us"}
+ALL_HOSTS = "all-hosts"
+Row = Mapping[str, str]
+
+
+def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
+    """Return a measurement for each phase in a text. Raises UsageError."""
+    if "phase_type" in text and "last_done" in text:
+        return _numbered(list(_of_json(text, file)))
+    rows = _of_csv(text, file) if all(name in text for name in NEEDED) else table_rows(text, file)
+    found: list[ImportedOutput] = []
+    for line, row in rows:
+        if (phase := phase_of(row.get(KEY, ""))) is None:
+            continue
+        try:
+            found += _output(row, phase)
+        except ValueError as error:
+            raise _no_number(error, file, line) from None
+    return _numbered(found)
+
+
+def _no_number(error: ValueError, file: str, line: int) -> UsageError:
+    return UsageError([Problem(f"a result of elbencho holds what is no number: {error}", file=file, line=line)])
+
+
+def _numbered(found: Sequence[ImportedOutput]) -> list[ImportedOutput]:
+    from msgspec.structs import replace
+
+    return [replace(each, place=place, result=replace(each.result, step=place)) for place, each in enumerate(found)]
+
+
+# -- JSON
+
+
+def _of_json(text: str, file: str) -> Iterator[ImportedOutput]:
+    """Yield the phases of JSON lines, whatever stands around them."""
+    for number, line in numbered(text, file):
+        try:
+            value = budget().json(line, file) if "phase_type" in line else None
+        except (ValueError, RecursionError):
+            continue
+        if not isinstance(value, dict):
+            continue
+        try:
+            if (over := done(value, _block_of(part(value, "config")))) is not None and over.dirs:
+                yield _json_output(value, over)
+        except ValueError as error:
+            raise _no_number(error, file, number) from None
+
+
+def _block_of(config: Mapping[str, Any]) -> int | None:
+    """Return the bytes of every I/O; None where the last one of a file is shorter."""
+    size, block = whole(config, "file_size"), whole(config, "block_size")
+    block = min(size, block) or block
+    return block if block and size % block == 0 else None
+
+
+def _json_output(value: Mapping[str, Any], over: Done) -> ImportedOutput:
+    config = part(value, "config")
+    hosts = whole(config, "hosts") or 1
+    for each in over.dirs.values():
+        each.rounded = ["lat"] if each.lat is not None else []
+    result = HostResult(t=0.0, host="", step=0, dirs=over.dirs, tool_version=_version(over.version))
+    result.end_ms = over.end_ms
+    row = {
+        "threads": str(config.get("threads", "")),
+        "IO depth": str(config.get("io_depth", "")),
+        "direct IO": str(config.get("direct_io", "")),
+        "random": str(config.get("random_offsets", "")),
+        "block size": str(config.get("block_size", "")),
+    }
+    name = " ".join(filter(None, (str(value.get("label", "")).strip(), over.name.lower())))
+    loads = list(_loads(row, over.name, result, hosts))
+    command = str(config.get("command", "")).strip()
+    return ImportedOutput(0, name, result, ALL_HOSTS if hosts > 1 else "", loads, None, command, 0.001)
+
+
+def _version(version: str) -> str:
+    return f"elbencho-{version}" if version else ""
+
+
+# -- rows of CSV, and of tables
+
+
+def _of_csv(text: str, file: str) -> Iterator[tuple[int, Row]]:
+    names: list[str] = []
+    reader = csv.reader(line for _, line in numbered(text, file))
+    try:
+        for words in reader:
+            if all(name in words for name in NEEDED):
+                names = words
+            elif names and len(words) == len(names):
+                yield reader.line_num, dict(zip(names, words, strict=True))
+    except csv.Error as error:
+        raise UsageError(Problem(str(error), file=file, line=reader.line_num)) from None
+
+
+def _output(row: Row, phase: Phase) -> Iterator[ImportedOutput]:
+    """Yield the measurement of one phase; none when it did nothing."""
+    seconds = (_number(row, "time ms [last]") or 0.0) / 1000
+    hosts = int(_number(row, "hosts") or 1)
+    dirs = dict(_directions(row, phase, seconds))
+    result = HostResult(t=0.0, host="", step=0, dirs=dirs, tool_version=_version(row.get("version", "")))
+    _stamp(result, row, seconds)
+    name = " ".join(filter(None, (row.get("label", "").strip(), row[KEY].lower())))
+    load = list(_loads(row, row[KEY], result, hosts))
+    if result.dirs:
+        command, host = row.get("command", "").strip(), ALL_HOSTS if hosts > 1 else ""
+        yield ImportedOutput(0, name, result, host, load, None, command, 1.0)
+
+
+def _stamp(result: HostResult, row: Row, seconds: float) -> None:
+    """Put in when it ran; rows are stamped at the end, tables with their begin."""
+    try:
+        stamp = datetime.fromisoformat(row.get("ISO date", ""))
+    except ValueError:
+        return
+    at_ms = round((stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp() * 1000)
+    result.end_ms = at_ms + round(seconds * 1000) if row.get("begins") else at_ms
+
+
+def _directions(row: Row, phase: Phase, seconds: float) -> Iterator[tuple[str, DirectionResult]]:
+    mixed = _number(row, "rwmix read IOPS [last]") is not None
+    for prefix, name in (("", phase.name if phase.makes_ios else None), ("rwmix read ", "read" if mixed else None)):
+        iops = _number(row, f"{prefix}IOPS [last]")
+        if name is not None and iops is not None and seconds:
+            yield name, _moved(row, prefix, iops, seconds)
+    if (entries := _number(row, "entries/s [last]")) and seconds:
+        count = _number(row, "entries [last]")
+        done_ = round(count if count is not None else entries * seconds)
+        rounded = ["iops"] if count is not None else ["iops", "ios"]
+        yield phase.files or phase.name, DirectionResult(done_, 0, seconds, entries, 0.0, rounded=rounded)
+
+
+def _moved(row: Row, prefix: str, iops: float, seconds: float) -> DirectionResult:
+    moved = (_number(row, f"{prefix}MiB [last]") or 0.0) * MIB
+    counted = _number(row, f"{prefix}IOs [last]")
+    rounded = ["iops", *([] if counted is not None else ["ios"]), "lat", "bytes", "bw_bytes_per_s"]
+    ios = counted if counted is not None else iops * seconds
+    found = DirectionResult(round(ios), round(moved), seconds, iops, moved / seconds)
+    found.lat = _latency(row, prefix, found.ios)
+    found.rounded = [each for each in rounded if getattr(found, each) is not None]
+    return found
+
+
+def _latency(row: Row, prefix: str, ios: int) -> LatencyResult | None:
+    """Return the latency of I/Os in whole microseconds; its deviation is not told."""
+    low, mean, high = (_number(row, f"{prefix}IO lat us [{name}]") for name in LATENCIES)
+    if low is None or mean is None or high is None or not ios:
+        return None
+    percentiles = {
+        name: round(value * 1000)
+        for printed in row.get(f"{prefix}IO percentiles", "").split()
+        if (value := _number(row, f"{prefix}IO p{printed}")) is not None
+        and (name := percentile_name(printed)) is not None
+    }
+    return LatencyResult(ios, round(low * 1000), round(high * 1000), mean * 1000, None, percentiles)
+
+
+def _loads(row: Row, phase: str, result: HostResult, hosts: int) -> Iterator[JobLoad]:
+    """Yield what all hosts did together: rates and latencies are told of all of them alone."""
+    threads, depth = _number(row, "threads"), _number(row, "IO depth")
+    ios = tuple(name for name in result.dirs if name in ("read", "write"))
+    if not threads or not ios:
+        return
+    workers = int(threads) * hosts
+    yield JobLoad(
+        name=phase.lower(),
+        directions=ios,
+        workers=workers,
+        held=workers * int(depth or 1),
+        queues=(depth or 1) > 1,
+        direct=row.get("direct IO") in ("1", "true"),
+        random=row.get("random") in ("1", "true"),
+        durable="not told in the output",
+        block_bytes=int(_number(row, "block size") or 0) or None,
+    )
+
+
+def _number(row: Row, name: str) -> float | None:
+    """Return a figure of a row; None where it tells none. Raises ValueError."""
+    text = row.get(name, "").strip()
+    value = float(text) if text else None
+    if value is not None and not (isfinite(value) and value >= 0):
+        raise ValueError(f"'{text}' in {name}")
+    return value

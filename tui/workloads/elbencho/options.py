@@ -1,0 +1,123 @@
+"""elbencho's options by their long names: which a profile may set, what they take, and which are set elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from tui.model.problem import did_you_mean
+from tui.model.quantities import parse_duration, parse_size, plain_size, shown
+
+Kind = Literal["flag", "count", "number", "size", "seconds", "percent", "text"]
+
+OPTIONS: Mapping[str, Kind] = {
+    # what is read and written
+    "threads": "count", "dirs": "number", "files": "count", "size": "size", "block": "size", "iodepth": "count",
+    "direct": "flag", "rand": "flag", "norandalign": "flag", "randalgo": "text", "randamount": "size",
+    "backward": "flag", "strided": "flag", "rwmixpct": "percent", "limitread": "size", "limitwrite": "size",
+    "infloop": "flag", "timelimit": "seconds",
+    # how
+    "blockvaralgo": "text", "blockvarpct": "percent", "cores": "text", "zones": "text", "fadv": "text",
+    "flock": "text", "madv": "text", "mmap": "flag", "nofdsharing": "flag", "nodiocheck": "flag",
+    "preallocfile": "flag", "trunc": "flag", "trunctosize": "flag", "verify": "number", "verifydirect": "flag",
+    "statinline": "flag", "readinline": "flag",
+    # GPUs, in builds that have them
+    "cufile": "flag", "gds": "flag", "gpuids": "text", "gdsbufreg": "flag", "cuhostbufreg": "flag",
+}  # fmt: skip
+SHORT: Mapping[str, str] = {
+    "t": "threads", "n": "dirs", "N": "files", "s": "size", "b": "block", "i": "iterations", "c": "configfile",
+    "h": "help", "w": "write", "r": "read", "d": "mkdirs", "F": "delfiles", "D": "deldirs",
+}  # fmt: skip
+PHASE_OPTIONS = ("mkdirs", "write", "stat", "read", "delfiles", "deldirs")
+ELSEWHERE: Mapping[str, str] = {
+    **dict.fromkeys(PHASE_OPTIONS, "phase: says what is measured"),
+    **dict.fromkeys(("lat", "lathisto", "lathistogrpd", "latpercent", "latpercent9s"), "latencies are always recorded"),
+    **dict.fromkeys(
+        ("livecsv", "livecsvex", "liveint", "live1", "live1n", "nolive", "csvfile", "jsonfile", "resfile", "label",
+         "nocsvlabels", "allelapsed", "cpu", "dirstats", "base10", "log", "svcelapsed", "no0usecerr"),
+        "benchtui decides what elbencho prints",
+    ),
+    **dict.fromkeys(
+        ("hosts", "hostsfile", "service", "foreground", "port", "quit", "interrupt", "numhosts", "rotatehosts",
+         "svcupint", "svcwait", "svcpwfile", "svcping", "nosvcshare", "servers", "clients", "serversfile",
+         "clientsfile", "netbench", "netdevs", "respsize", "recvbuf", "sendbuf"),
+        "benchtui runs one elbencho on each host of the run, without its service",
+    ),
+    "rankoffset": "each host has ranks of its own",
+    "start": "benchtui starts all hosts at once",
+    "iterations": "repeat: in the profile repeats a measurement",
+    "dropcache": "drop_caches: in the profile drops page caches",
+    "sync": "a run writes back what is dirty where drop_caches: asks for it",
+    "phasedelay": "pause: in the profile waits between measurements",
+    "configfile": "its options stand in the profile",
+    "dryrun": "benchtui run --dry-run shows the plan",
+    "nopathexp": "paths are taken as they are",
+    "nodelerr": "files that are to be removed must be there",
+    "opslog": "a line for each I/O slows the load down",
+}  # fmt: skip
+UNKNOWN_FILES: Mapping[str, str] = {
+    **dict.fromkeys(("treefile", "treescan", "treerand", "treeroundrob", "treeroundup", "sharesize"), "custom trees"),
+    "dirsharing": "directories that all threads share",
+    "rwmixthr": "threads that only read in a write phase",
+    "rwmixthrpct": "threads that only read in a write phase",
+    "hdfs": "HDFS",
+}
+
+
+def option_problem(name: str, value: object) -> str:
+    """Return what is wrong with an option; empty: nothing."""
+    if name in ELSEWHERE:
+        return f"{name} is not written here: {ELSEWHERE[name]}"
+    if name in UNKNOWN_FILES:
+        return f"{name} is not supported: which files {UNKNOWN_FILES[name]} use is not known before the run"
+    if name.startswith("s3"):
+        return f"{name} is not supported here: this profile is about files"
+    if name not in OPTIONS:
+        return f"unknown option '{name}'{did_you_mean(name, [*OPTIONS, *ELSEWHERE])}"
+    try:
+        value_text(name, value)
+    except ValueError as error:
+        return f"{name}: {error}"
+    return ""
+
+
+def value_text(name: str, value: object) -> str | None:
+    """Return a value as elbencho takes it; of a flag that is set an empty text, None where it is not.
+
+    Raises ValueError with what is allowed.
+    """
+    kind, text = OPTIONS[name], str(value).strip()
+    if kind == "flag":
+        return _flag(value)
+    if kind == "size":
+        return plain_size(parse_size(value))
+    if kind == "seconds":
+        return str(_seconds(value))
+    if kind in ("count", "number", "percent"):
+        return str(_whole(text, kind))
+    if not text or not text.isprintable() or text.startswith("-"):
+        raise ValueError(f"{shown(value)} is not allowed: printable text that does not begin with '-'")
+    return text
+
+
+def _flag(value: object) -> str | None:
+    word = str(value).strip().lower()
+    if word in ("1", "true", "yes", "on"):
+        return ""
+    if word in ("0", "false", "no", "off"):
+        return None
+    raise ValueError(f"{shown(value)} is not a flag: allowed are yes, no, true, false, on, off, 1, 0")
+
+
+def _whole(text: str, kind: Kind) -> int:
+    least, most = (1 if kind == "count" else 0), (100 if kind == "percent" else 10**12)
+    if not text.isdecimal() or not least <= int(text) <= most:
+        raise ValueError(f"{shown(text)} is not allowed: whole numbers from {least} to {most}")
+    return int(text)
+
+
+def _seconds(value: object) -> int:
+    seconds = parse_duration(value)
+    if seconds < 1 or seconds != int(seconds):
+        raise ValueError(f"{shown(value)} is not allowed: whole seconds from 1")
+    return int(seconds)

@@ -1,0 +1,183 @@
+"""What elbencho prints: rows of live figures as samples, a JSON object for each phase as its result.
+
+Rows hold means of their interval. The last, shorter interval of a phase has no row, and a phase shorter than one none
+at all: what the object has beyond the rows becomes one more sample. Latencies are whole microseconds."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct, field
+
+from tui.metrics.histogram import Histogram
+from tui.model.event import DirectionResult, DirectionSample, LatencyResult
+from tui.workloads.elbencho.buckets import histogram
+from tui.workloads.elbencho.phases import MIXED, Phase, phase_of
+
+HEADER = "ISO Date,"
+ALL_THREADS = "Total"
+MIX = {"Write": "write", "Read": "read"}
+US = 1000  # ns
+Row = Mapping[str, str]
+
+
+class Counted(Struct):
+    """What one direction has done so far: I/Os or entries, bytes, and the sum of their latencies in ns."""
+
+    ios: int = 0
+    bytes: int = 0
+    lat_sum_ns: int = 0
+
+    def since(self, before: Counted, lat_max_ns: int = 0) -> DirectionSample:
+        """Return what came since then; nothing falls below 0."""
+        ios, moved = max(self.ios - before.ios, 0), max(self.bytes - before.bytes, 0)
+        waited = max(self.lat_sum_ns - before.lat_sum_ns, 0) if ios else 0
+        return DirectionSample(ios, moved, waited, lat_max_ns)
+
+
+class Done(Struct):
+    """One phase that is over, as its JSON object tells it. Times are ms of the host's clock."""
+
+    phase: Phase
+    name: str
+    start_ms: int
+    end_ms: int
+    version: str
+    dirs: dict[str, DirectionResult] = field(default_factory=dict)
+
+
+def columns_of(line: str) -> list[str]:
+    """Return the names of columns in a header of live figures."""
+    return next(csv.reader([line]))
+
+
+def row_of(columns: Sequence[str], line: str) -> Row | None:
+    """Return a row of live figures of all threads together; None for anything else."""
+    words = next(csv.reader([line]), [])
+    row = dict(zip(columns, words, strict=False)) if len(words) == len(columns) else {}
+    return row if row.get("Rank") == ALL_THREADS and phase_of(row.get("Phase", "")) else None
+
+
+def stamp_ms(text: str) -> int:
+    """Return a time of day in ms. Raises ValueError."""
+    return round(datetime.fromisoformat(text).timestamp() * 1000)
+
+
+def number(row: Row, name: str) -> int:
+    """Return a figure of a row. Raises ValueError when there is none."""
+    text = row.get(name, "").strip()
+    if not text.isdigit():
+        raise ValueError(f"'{text}' in {name}")
+    return int(text)
+
+
+def counted(row: Row, before: Mapping[str, Counted], interval_s: float, block: int | None) -> dict[str, Counted]:
+    """Return what each direction of a row has done so far. Raises ValueError."""
+    phase = phase_of(row["Phase"])
+    assert phase is not None
+    entries = number(row, "Entries")
+    if not phase.makes_ios:
+        return {phase.name: _grown(before.get(phase.name, Counted()), entries, 0, number(row, "Lat Ent us"))}
+    name = MIX.get(row.get("MixType", ""), phase.name)
+    old, moved = before.get(name, Counted()), number(row, "DoneBytes")
+    ios = old.ios + _ios(moved - old.bytes, number(row, "IOPS") * interval_s, block)
+    found = {name: _grown(old, ios, moved, number(row, "Lat IO us"))}
+    if entries and name == phase.name:
+        files = before.get(phase.files, Counted())
+        found[phase.files] = _grown(files, entries, 0, number(row, "Lat Ent us"))
+    return found
+
+
+def _ios(moved: int, by_rate: float, block: int | None) -> int:
+    """Return how many I/Os moved so many bytes: rates are cut to whole numbers, blocks are exact."""
+    return moved // block if block and moved % block == 0 else round(by_rate)
+
+
+def _grown(before: Counted, ios: int, moved: int, mean_us: int) -> Counted:
+    return Counted(ios, moved, before.lat_sum_ns + max(ios - before.ios, 0) * mean_us * US)
+
+
+# -- JSON
+
+
+def done(value: Mapping[str, Any], block: int | None) -> Done | None:
+    """Return a phase by its JSON object; None for one that measures nothing. Raises ValueError."""
+    name = str(value.get("phase_type", ""))
+    phase, last, config = phase_of(name), part(value, "last_done"), part(value, "config")
+    if phase is None:
+        return None
+    start_ms, elapsed_ms = stamp_ms(str(value.get("iso_start_date", ""))), whole(last, "elapsed_time_ms")
+    found = Done(phase, name, start_ms, start_ms + elapsed_ms, str(config.get("version", "")))
+    latency = part(last, "latency")
+    entries, ios = part(latency, "entries"), part(latency, "IO")
+    if not phase.makes_ios:
+        found.dirs[phase.name] = _entries(last, entries, elapsed_ms)
+    elif whole(last, "bytes"):
+        found.dirs[phase.name] = _moved(last, ios, part(ios, "histogram"), elapsed_ms, block)
+    if phase.makes_ios and whole(last, "entries"):
+        found.dirs[phase.files] = _entries(last, entries, elapsed_ms)
+    reads, of_reads = part(last, "rwmix_read"), part(part(ios, "histogram"), "rwmix_read")
+    if name.startswith(MIXED) and whole(reads, "bytes"):
+        found.dirs["read"] = _moved(reads, part(ios, "rwmix_read"), of_reads, elapsed_ms, block)
+    return found
+
+
+def part(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return an object in an object; an empty one where there is none."""
+    found = value.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def whole(value: Mapping[str, Any], name: str) -> int:
+    """Return a number, 0 where there is none: all numbers are text. Raises ValueError."""
+    text = str(value.get(name, "0"))
+    if not text.isdigit():
+        raise ValueError(f"'{text}' in {name}")
+    return int(text)
+
+
+def _moved(
+    last: Mapping[str, Any], latency: Mapping[str, Any], counts: Mapping[str, Any], elapsed_ms: int, block: int | None
+) -> DirectionResult:
+    """Return I/Os of one direction. Their number is that of the histogram, or made of blocks, or of the rate."""
+    moved = whole(last, "bytes")
+    seconds = _seconds(moved, whole(last, "bytes/s"), elapsed_ms)
+    lat = latency_of(latency, counts)
+    ios = lat.n if lat is not None and lat.n else _ios(moved, whole(last, "iops") * seconds, block)
+    return _result(ios, moved, seconds, lat)
+
+
+def _entries(last: Mapping[str, Any], latency: Mapping[str, Any], elapsed_ms: int) -> DirectionResult:
+    """Return operations on files or directories."""
+    count = whole(last, "entries")
+    seconds = _seconds(count, whole(last, "entries/s"), elapsed_ms)
+    return _result(count, 0, seconds, latency_of(latency, part(latency, "histogram")))
+
+
+def _result(ios: int, moved: int, seconds: float, lat: LatencyResult | None) -> DirectionResult:
+    rates = (ios / seconds, moved / seconds) if seconds else (0.0, 0.0)
+    return DirectionResult(ios, moved, seconds, *rates, lat=lat)
+
+
+def _seconds(amount: int, rate: int, elapsed_ms: int) -> float:
+    """Return how long a phase took: elapsed times are cut to ms, and amount over rate is finer as far as it fits."""
+    fine = amount / rate if rate else 0.0
+    low, high = elapsed_ms / 1000, (elapsed_ms + 1) / 1000
+    return round(min(max(fine, low), high) if fine else max(low, 0.001), 6)
+
+
+def latency_of(latency: Mapping[str, Any], counts: Mapping[str, Any]) -> LatencyResult | None:
+    """Return the latencies of a phase; without a histogram only what is the mean of is known. Raises ValueError."""
+    if "avg_us" not in latency:
+        return None
+    low, mean, high = (whole(latency, name) * US for name in ("min_us", "avg_us", "max_us"))
+    printed = counts.get("buckets")
+    found = histogram(printed) if isinstance(printed, list) else None
+    if found is None:
+        return LatencyResult(0, low, high, float(mean), None)
+    buckets, width = found
+    percentiles = Histogram.from_buckets(buckets).percentiles(at_most=high)
+    return LatencyResult(sum(buckets.n), low, high, float(mean), None, percentiles, buckets, width)

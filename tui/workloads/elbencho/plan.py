@@ -1,0 +1,214 @@
+"""From a profile and hosts to the step that runs elbencho on each: commands, files, bytes, seconds. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+from tui.model.address import HostAddress
+from tui.model.plan import FILE_NUMBER, FileSpec, HostTask, JobLoad, Step, is_device
+from tui.model.problem import UsageError
+from tui.model.profile import ParamValue, Profile, host_params
+from tui.workloads.elbencho.body import Load, resolve
+
+JOB_FILE = "elbencho.sh"
+ARGV = ["sh", JOB_FILE]
+# Rows of live figures and the results of phases go to stdout; what is for people to stderr.
+PRINTS = (
+    "--lat", "--lathisto", "--livecsv stdout", "--liveint 1000", "--nolive", "--resfile /dev/null",
+    "--csvfile /dev/null", "--jsonfile /dev/fd/3",
+)  # fmt: skip
+MOST_FILES = 1_000_000
+LAYOUT_BLOCK, LAYOUT_THREADS, LAYOUT_FILES = 1 << 20, 16, 200
+
+
+def build_steps(
+    profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], seeds: Mapping[str, int]
+) -> list[Step]:
+    """Return the one step of a profile on these hosts. Raises UsageError."""
+    numbered = [(index, host.name) for index, host in enumerate(hosts, start=1)]
+    taking_part = [(index, name) for index, name in numbered if _has_share(profile, params, index, len(hosts))]
+    loads = {name: resolve(profile, params, name, index, len(hosts)) for index, name in taking_part}
+    return [planned_step(profile, params, loads, seeds)]
+
+
+def _has_share(profile: Profile, params: Mapping[str, ParamValue], index: int, hosts: int) -> bool:
+    own = host_params(profile, params, index, hosts)
+    return all(own[name] for name, param in profile.params.items() if param.spread)
+
+
+def planned_step(
+    profile: Profile, params: Mapping[str, ParamValue], loads: Mapping[str, Load], seeds: Mapping[str, int]
+) -> Step:
+    """Return the step of hosts whose loads are known. Raises UsageError."""
+    offset, tasks = 0, []
+    for host, load in loads.items():
+        tasks.append(_task(profile, params, host, load, seeds[host], offset))
+        offset += load.threads
+    first = next(iter(loads.values()), None)
+    seconds = first.seconds if first else None
+    return Step(
+        index=0,
+        name=profile.profile,
+        tool="elbencho",
+        params=dict(params),
+        tasks=tasks,
+        runtime_s=float(seconds) if seconds else None,
+        directions=first.directions if first else [],
+        in_flight=sum(load.threads * load.depth for load in loads.values()),
+        jobs=[job_load(first)] if first else [],
+        latency_kind="lat",
+    )
+
+
+def job_load(load: Load) -> JobLoad:
+    """Return what one host does in the field's words."""
+    limit = load.size("limitwrite" if load.phase.name == "write" else "limitread")
+    ios = tuple(name for name in load.directions if name in ("read", "write"))
+    return JobLoad(
+        name=f"rwmix{load.mixed}" if load.mixed else load.phase.name,
+        directions=ios or tuple(load.directions),
+        workers=load.threads,
+        held=load.threads * load.depth,
+        bound_s=float(load.seconds) if load.seconds else None,
+        queues=load.depth > 1,
+        direct=load.flag("direct"),
+        stores=bool(ios),
+        paced=limit > 0,
+        rate_bytes_per_s={name: limit * load.threads * shares_of(load)[name] for name in ios} if limit else {},
+        random=load.flag("rand"),
+        reducible=_reducible(load),
+        block_bytes=load.even_block if ios else None,
+    )
+
+
+def shares_of(load: Load) -> dict[str, float]:
+    """Return which part of the I/Os each direction has."""
+    reads = load.mixed / 100 if load.phase.name == "write" else 1.0
+    return {"read": reads, "write": 1 - reads}
+
+
+def _reducible(load: Load) -> str:
+    """Return why an array may store less than is written: blocks are random data unless told otherwise."""
+    left = load.count("blockvarpct", 100)
+    return f"blockvarpct={left}" if load.writes and left < 100 else ""
+
+
+def _task(
+    profile: Profile, params: Mapping[str, ParamValue], host: str, load: Load, seed: int, offset: int
+) -> HostTask:
+    makes_its_own = load.phase.name in ("mkdirs", "rmdirs")
+    layout = _wants_layout(profile, params) and load.reads
+    directories, files = places(load, offset, layout)
+    return HostTask(
+        host=host,
+        randseed=seed,
+        job_file=script(load, offset),
+        argv=list(ARGV),
+        directories=directories if load.phase.name in ("write", "read") else [],
+        files=[] if makes_its_own else files,
+        layout=layout and any(not is_device(spec.path) for spec in files),
+        writes_bytes=_writes_bytes(load, files),
+        required_dir=load.directory or None,
+        expects="present"
+        if load.phase.name in ("stat", "rmfiles") or (load.phase.name == "read" and not layout)
+        else "",
+        makes_directories=directories if load.phase.name == "mkdirs" else [],
+    )
+
+
+def _wants_layout(profile: Profile, params: Mapping[str, ParamValue]) -> bool:
+    """Tell whether files are laid out first; the profile may leave it to a parameter: ``layout: "{layout}"``."""
+    layout = profile.prepare.layout
+    if isinstance(layout, str):
+        value = params.get(layout.strip().strip("{}"), layout)
+        return value if isinstance(value, bool) else str(value).lower() in ("1", "true", "yes", "on")
+    return bool(layout)
+
+
+def _writes_bytes(load: Load, files: Sequence[FileSpec]) -> int | None:
+    """Return how many bytes of files are written or removed; None of a device, whose size only the host knows."""
+    if load.phase.name not in ("write", "rmfiles"):
+        return 0
+    if any(is_device(spec.path) for spec in files):
+        return None
+    return max(sum(spec.total_bytes for spec in files), 1)
+
+
+def places(load: Load, offset: int, named: bool) -> tuple[list[str], list[FileSpec]]:
+    """Return the directories and files of one host whose ranks begin at `offset`. Raises UsageError."""
+    size = load.size("size")
+    if load.files:
+        return [], [FileSpec(path, size) for path in load.files]
+    dirs, count = load.count("dirs", 1), load.count("files", 1)
+    if load.threads * max(dirs, 1) * (count if named else 1) > MOST_FILES:
+        raise UsageError(f"{load.threads} threads x {dirs} directories x {count} files: at most {MOST_FILES} a host")
+    directories: list[str] = []
+    files: list[FileSpec] = []
+    for rank in range(offset, offset + load.threads):
+        own = [f"{load.directory}/r{rank}/d{number}" for number in range(dirs)]
+        directories += [f"{load.directory}/r{rank}", *own] if dirs else []
+        for directory in own or [load.directory]:
+            files += _files_in(f"{directory}/r{rank}-f", count, size, named)
+    return directories, files
+
+
+def _files_in(prefix: str, count: int, size: int, named: bool) -> list[FileSpec]:
+    """Return files as one path for all numbers, or each by its name: a layout looks at every single one."""
+    if named:
+        return [FileSpec(f"{prefix}{number}", size) for number in range(count)]
+    return [FileSpec(f"{prefix}{FILE_NUMBER}", size, count)]
+
+
+# -- commands
+
+
+def script(load: Load, offset: int) -> str:
+    """Return the shell script that runs elbencho: its results come on the stdout that the script was given."""
+    return "\n".join(["exec 3>&1", _command(words(load, offset)), ""])
+
+
+def words(load: Load, offset: int) -> list[str]:
+    """Return elbencho's words, an option each with its value; the paths last."""
+    ranks = [f"--rankoffset {offset}"] if load.directory and offset else []
+    return [f"--{load.phase.option}", *_own(load), *ranks, *PRINTS, *_quoted(load.files or (load.directory,))]
+
+
+def _own(load: Load) -> list[str]:
+    return [f"--{name} {shlex.quote(text)}" if text else f"--{name}" for name, text in load.texts.items()]
+
+
+def _quoted(paths: Sequence[str]) -> list[str]:
+    """Return paths as words, taken as they are: elbencho expands ranges in square brackets."""
+    return [*(["--nopathexp"] if any("[" in path for path in paths) else []), *map(shlex.quote, paths)]
+
+
+def _command(given: Sequence[str]) -> str:
+    return " \\\n  ".join(["exec elbencho", *given])
+
+
+def plain_command(load: Load) -> str:
+    """Return the command as somebody types it."""
+    return (
+        " ".join(["elbencho", f"--{load.phase.option}", *_own(load), *_quoted(load.files or (load.directory,))]) + "\n"
+    )
+
+
+def layout_script(files: Sequence[FileSpec]) -> str:
+    """Return the script that writes these files whole, once, in sequence, at most 16 at a time."""
+    by_size: dict[int, list[str]] = {}
+    for spec in files:
+        if spec.size_bytes and not is_device(spec.path):
+            by_size.setdefault(spec.size_bytes, []).append(spec.path)
+    lines = ["exec 3>&1", "set -e"]
+    for size, paths in by_size.items():
+        for at in range(0, len(paths), LAYOUT_FILES):
+            lines.append(_layout_command(size, paths[at : at + LAYOUT_FILES]))
+    return "\n".join([*lines, ""])
+
+
+def _layout_command(size: int, paths: Sequence[str]) -> str:
+    threads = min(LAYOUT_THREADS, len(paths))
+    block = min(size, LAYOUT_BLOCK)
+    given = [f"--write --sync --threads {threads} --size {size} --block {block}", *PRINTS, *_quoted(paths)]
+    return " \\\n  ".join(["elbencho", *given])

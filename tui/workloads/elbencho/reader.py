@@ -1,0 +1,183 @@
+"""The reader of one elbencho on one host: its output becomes samples, log lines, a result and its problems."""
+
+from __future__ import annotations
+
+import json
+
+from tui.model.event import DirectionSample, HostResult, PhaseName, Sample
+from tui.model.plan import Step
+from tui.workloads.base import Item, LogLine
+from tui.workloads.elbencho.messages import explainer
+from tui.workloads.elbencho.output import (
+    HEADER,
+    Counted,
+    Done,
+    Row,
+    columns_of,
+    counted,
+    done,
+    number,
+    row_of,
+    stamp_ms,
+)
+from tui.workloads.reading import LineSplitter
+
+KILLED_EXITS = (-9, 137)
+SIGNAL_EXIT = 128
+LONGEST_LINE = 1 << 22  # a phase is one line, with every bucket of its histograms
+
+
+class ElbenchoReader:
+    """Reads one elbencho. Implements `tui.workloads.base.Reader`."""
+
+    def __init__(self, host: str, step: Step, phase: PhaseName) -> None:
+        self._host, self._step, self._phase = host, step, phase
+        self._block = step.jobs[0].block_bytes if step.jobs and phase == "measure" else None
+        self._out, self._err = LineSplitter(LONGEST_LINE), LineSplitter()
+        self._said = explainer()
+        self._columns: list[str] = []
+        self._pending: Row | None = None  # writes of a mixed phase, whose reads are the next row
+        self._so_far: dict[str, Counted] = {}
+        self._runtime_ms = 0  # of the phase, at the last row
+        self._end_ms = 0  # of the last sample
+        self._over: list[Done] = []
+        self._unreadable = 0
+        self._finished: list[Item] | None = None
+
+    def feed(self, data: bytes) -> list[Item]:
+        """Return the samples and log lines that these bytes of stdout complete."""
+        return [item for line in self._out.feed(data) for item in self._line(line)]
+
+    def feed_stderr(self, data: bytes) -> list[LogLine]:
+        """Return explained lines of stderr."""
+        return self._said.explain_all(self._err.feed(data))
+
+    def flush(self) -> list[Item]:
+        """Return what the end of both streams completes."""
+        self._finish()
+        items, self._finished = self._finished or [], []
+        return items
+
+    def result(self, exit_code: int | None) -> HostResult | None:
+        """Return what was measured on this host; None when no phase came to its end."""
+        self._finish()
+        measured = [each for each in self._over if each.dirs]
+        if not measured:
+            return None
+        return HostResult(
+            t=0.0,
+            host=self._host,
+            step=self._step.index,
+            dirs={name: part for each in measured for name, part in each.dirs.items()},
+            tool_version=f"elbencho-{measured[-1].version}" if measured[-1].version else "",
+            final=exit_code == 0 and not self.problems(exit_code),
+            start_ms=measured[0].start_ms,
+            end_ms=measured[-1].end_ms,
+        )
+
+    def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
+        """Return (code, message) of everything that makes the result doubtful or failed; empty is clean."""
+        self._finish()
+        found = {code: text for code, text in self._said.codes.items() if code != "elbencho-stopped-by-signal"}
+        if not any(each.dirs for each in self._over):
+            found["elbencho-no-output"] = self._why_no_output(exit_code)
+        if self._unreadable:
+            found["elbencho-unreadable-output"] = f"{self._unreadable} lines of elbencho's figures were unreadable"
+        return list({**found, **self._end(exit_code, explained=bool(found))}.items())
+
+    def _finish(self) -> None:
+        if self._finished is None:
+            self._finished = [item for line in self._out.close() for item in self._line(line)]
+            self._finished += self._take_pending()
+            self._finished += self._said.explain_all(self._err.close())
+
+    def _why_no_output(self, exit_code: int | None) -> str:
+        ended = "how it ended is unknown" if exit_code is None else f"exit code {exit_code}"
+        causes = (list(self._said.codes.values()) or self._said.errors)[:2]
+        return f"elbencho ended no phase ({ended})" + (f": {'; '.join(causes)}" if causes else "")
+
+    def _end(self, exit_code: int | None, *, explained: bool) -> dict[str, str]:
+        """Return what its exit says; with code 1 and a whole result it was stopped."""
+        if exit_code is None:
+            return {"elbencho-exit-unknown": "how elbencho ended is unknown"}
+        if exit_code in KILLED_EXITS:
+            return {"elbencho-killed": "elbencho was killed (SIGKILL): it gave no result of the phase"}
+        if exit_code < 0 or exit_code > SIGNAL_EXIT or "elbencho-stopped-by-signal" in self._said.codes:
+            return {"elbencho-stopped-by-signal": "elbencho was ended by a signal before its own end"}
+        if exit_code and not explained:
+            return {"elbencho-exit-code": f"elbencho ended with exit code {exit_code} and said nothing about why"}
+        return {}
+
+    # -- lines
+
+    def _line(self, line: str) -> list[Item]:
+        if line.startswith(HEADER):
+            self._columns = columns_of(line)
+            return []
+        try:
+            if line.startswith("{"):
+                return [*self._take_pending(), *self._take_phase(line)]
+            row = row_of(self._columns, line) if self._columns else None
+            return self._take_row(row) if row is not None else self._told(line)
+        except (ValueError, RecursionError):
+            self._unreadable += 1
+            return []
+
+    def _told(self, line: str) -> list[Item]:
+        if self._columns and line.count(",") == len(self._columns) - 1:
+            return []  # of one thread
+        told = self._said.explain(line)
+        return [told] if told is not None else []
+
+    def _take_row(self, row: Row) -> list[Item]:
+        if row.get("MixType") == "Write":
+            before, self._pending = self._take_pending(), row
+            return before
+        writes, self._pending = self._pending, None
+        return self._sample([writes, row] if writes is not None else [row])
+
+    def _take_pending(self) -> list[Item]:
+        row, self._pending = self._pending, None
+        return [] if row is None else self._sample([row])
+
+    def _sample(self, rows: list[Row]) -> list[Item]:
+        runtime_ms = number(rows[0], "RuntimeMS")
+        interval_s = (runtime_ms - self._runtime_ms) / 1000
+        if interval_s <= 0:
+            raise ValueError("a row that is no later than the one before")
+        now = {name: each for row in rows for name, each in counted(row, self._so_far, interval_s, self._block).items()}
+        dirs = {name: each.since(self._so_far.get(name, Counted())) for name, each in now.items()}
+        self._so_far.update(now)
+        self._runtime_ms = runtime_ms
+        return [self._made(stamp_ms(rows[0]["ISO Date"]), interval_s, dirs)]
+
+    def _take_phase(self, line: str) -> list[Item]:
+        """Take the end of a phase: what it did beyond the rows is one more sample."""
+        over = done(json.loads(line), self._block)
+        if over is None:
+            return []
+        self._over.append(over)
+        dirs = {name: self._rest(name, over) for name in over.dirs}
+        interval_s = (over.end_ms - over.start_ms - self._runtime_ms) / 1000
+        self._so_far, self._runtime_ms = {}, 0
+        if not any(part.ios for part in dirs.values()):
+            return []
+        return [self._made(over.end_ms, max(interval_s, 0.001), dirs)]
+
+    def _rest(self, name: str, over: Done) -> DirectionSample:
+        result = over.dirs[name]
+        waited = round(result.lat.mean_ns * result.ios) if result.lat is not None else 0
+        whole = Counted(result.ios, result.bytes, waited)
+        return whole.since(self._so_far.get(name, Counted()), result.lat.max_ns if result.lat is not None else 0)
+
+    def _made(self, end_ms: int, interval_s: float, dirs: dict[str, DirectionSample]) -> Sample:
+        self._end_ms = max(end_ms, self._end_ms + 1)
+        return Sample(
+            t=0.0,
+            host=self._host,
+            step=self._step.index,
+            phase=self._phase,
+            host_time_ms=self._end_ms,
+            interval_s=interval_s,
+            dirs=dirs,
+        )

@@ -1,0 +1,175 @@
+"""elbencho as a load generator: the face that the engine sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from tui.workloads.base import Imported, ImportedOutput, LatencyKind, Paced, Requirement, Workload
+
+if TYPE_CHECKING:
+    from tui.model.address import HostAddress
+    from tui.model.event import PhaseName
+    from tui.model.plan import FileSpec, Step
+    from tui.model.problem import Problem
+    from tui.model.profile import ParamValue, Profile
+    from tui.model.search import Change
+    from tui.model.yaml_text import KeyPath, YamlDocument
+    from tui.workloads.elbencho.body import Elbencho
+    from tui.workloads.elbencho.reader import ElbenchoReader
+
+SOURCE = "static builds for x86_64 and ARM64 are at github.com/breuner/elbencho/releases; no distribution packages it"
+ADVICE = {
+    "files-there": "elbencho/files-rm",
+    "files-missing": "elbencho/files-write, or prepare: {layout: true} for a read",
+}
+
+
+class ElbenchoWorkload(Workload):
+    """elbencho on each host."""
+
+    name = "elbencho"
+    job_file = "elbencho.sh"
+    searched = True
+    job_files = (".elbencho", ".sh")
+    end_codes = frozenset(
+        ("elbencho-stopped-by-signal", "elbencho-killed", "elbencho-exit-unknown", "elbencho-exit-code",
+         "elbencho-no-output")
+    )  # fmt: skip
+
+    stand_in = MappingProxyType({"phase": "read", "file": "/", "options": {"size": 1}})
+
+    def body(self) -> type[Elbencho]:
+        """Return the model of one phase."""
+        from tui.workloads.elbencho.body import Elbencho
+
+        return Elbencho
+
+    def problems(self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]) -> Iterator[Problem]:
+        """Yield what is wrong with options, by themselves and together."""
+        from tui.workloads.elbencho.check import problems
+
+        return problems(profile, document, texts)
+
+    def hints(self, profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
+        """Yield what a time limit does alone."""
+        from tui.workloads.elbencho.check import hints
+
+        return hints(profile, texts)
+
+    def describe(self, kinds: dict[str, Any]) -> None:
+        """Name elbencho's options in the JSON Schema."""
+        from tui.workloads.elbencho.options import OPTIONS
+
+        scalar = {"type": ["string", "number", "boolean"]}
+        described = kinds["Elbencho"]["properties"]["options"]
+        described |= {"properties": dict.fromkeys(OPTIONS, scalar), "additionalProperties": False}
+
+    def build_steps(
+        self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]
+    ) -> list[Step]:
+        """Return the one step of a profile. Raises UsageError."""
+        from tui.workloads.elbencho.plan import build_steps
+
+        return build_steps(profile, params, hosts, seeds)
+
+    def warm(self, profile: Profile, seconds: float) -> Profile:
+        """Return a profile that puts the same load on the hosts for so long."""
+        from tui.workloads.elbencho.pace import timed
+
+        return timed(profile, seconds)
+
+    def vary(self, profile: Profile, params: Mapping[str, ParamValue], change: Change) -> Profile:
+        """Return a profile that does the same but for one change."""
+        from tui.workloads.elbencho.vary import vary
+
+        return vary(profile, params, change)
+
+    def pace(
+        self,
+        profile: Profile,
+        params: Mapping[str, ParamValue],
+        hosts: Sequence[HostAddress],
+        seeds: Mapping[str, int],
+        rate_iops: float | None,
+        seconds: float,
+        job_shares: Mapping[str, float],
+    ) -> Paced:
+        """Return the step that offers so many I/Os a second over all hosts. Raises UsageError."""
+        from tui.workloads.elbencho.pace import pace
+
+        return pace(profile, params, hosts, seeds, rate_iops, seconds)
+
+    def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
+        """Return which limits are left out, and which parameters for its length are not used."""
+        from tui.workloads.elbencho.pace import set_by_search
+
+        return set_by_search(profile, params)
+
+    def lengths(self, profile: Profile) -> list[str]:
+        """Return the parameters that say only how long it runs."""
+        from tui.workloads.elbencho.pace import lengths
+
+        return lengths(profile)
+
+    def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
+        """Return elbencho; the shell that starts it is everywhere."""
+        return [Requirement("elbencho", source=SOURCE)]
+
+    def layout_job(self, files: list[FileSpec]) -> str:
+        """Return the script that writes these files whole, once, in sequence."""
+        from tui.workloads.elbencho.plan import layout_script
+
+        return layout_script(files)
+
+    def layout_argv(self) -> list[str]:
+        """Return the command that runs a layout script."""
+        from tui.workloads.elbencho.plan import ARGV
+
+        return list(ARGV)
+
+    def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> ElbenchoReader:
+        """Return a reader for one elbencho's output."""
+        from tui.workloads.elbencho.reader import ElbenchoReader
+
+        return ElbenchoReader(host, step, phase)
+
+    def advice(self, code: str) -> str:
+        """Return the profile that makes files as they are needed, or removes them."""
+        return ADVICE.get(code, "")
+
+    def outline(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[tuple[str, str]]:
+        """Return the phase with its options."""
+        from tui.workloads.elbencho.body import resolve
+        from tui.workloads.elbencho.plan import job_load
+
+        load = resolve(profile, params, "host", 1, 1)
+        return [
+            (job_load(load).name, " ".join(f"{name}={text}" if text else name for name, text in load.texts.items()))
+        ]
+
+    def job_text(self, profile: Profile, params: Mapping[str, ParamValue]) -> str:
+        """Return the command that somebody types."""
+        from tui.workloads.elbencho.body import resolve
+        from tui.workloads.elbencho.plan import plain_command
+
+        return plain_command(resolve(profile, params, "local", 1, 1))
+
+    def is_job(self, text: str) -> bool:
+        """Tell whether a text has a line that runs elbencho."""
+        from tui.workloads.elbencho.jobimport import is_job
+
+        return is_job(text)
+
+    def import_job(self, text: str, file: str, tag: str | None, environ: Mapping[str, str]) -> Imported:
+        """Return the profiles of elbencho's command lines, a profile for each phase."""
+        from tui.workloads.elbencho.jobimport import import_job
+
+        return import_job(text, file, tag)
+
+    def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
+        """Return the outputs of elbencho in a text: JSON, CSV, or as it prints for people."""
+        from tui.workloads.elbencho.kept import import_output
+
+        return import_output(text, file)
