@@ -17,6 +17,11 @@ from tui.model.event import Buckets, DirectionSample, Message, RunEnded, RunStar
 MIX = (DATA / "mix" / "journal.jsonl").read_bytes()
 
 
+def written_today(journal: bytes) -> bytes:
+    """Return a journal of before as it is written now: empty histograms without their keys."""
+    return journal.replace(b'{"idx":[],"n":[]}', b"{}")
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_reads_a_closed_journal_whole(case: str) -> None:
     path = DATA / case / "journal.jsonl"
@@ -24,7 +29,7 @@ def test_reads_a_closed_journal_whole(case: str) -> None:
     events = list(reader)
     assert isinstance(events[0], RunStarted)
     assert isinstance(events[-1], RunEnded)
-    assert encoded(events) == path.read_bytes()
+    assert encoded(events) == written_today(path.read_bytes())
     assert (reader.events, reader.unread_bytes, reader.damaged) == (len(events), 0, 0)
 
 
@@ -154,7 +159,7 @@ def test_a_tail_gives_each_event_once_however_the_file_grows(
         for start, end in pairwise(edges):
             file.write(MIX[start:end])
             events += tail.poll()
-    assert encoded(events) == MIX
+    assert encoded(events) == written_today(MIX)
 
 
 def test_a_tail_can_read_a_long_journal_in_portions(tmp_path: Path) -> None:
@@ -164,7 +169,7 @@ def test_a_tail_can_read_a_long_journal_in_portions(tmp_path: Path) -> None:
     events = []
     for _ in range(len(MIX) // 1000 + 1):
         events += tail.poll(max_bytes=1000)
-    assert encoded(events) == MIX
+    assert encoded(events) == written_today(MIX)
 
 
 def test_a_tail_goes_on_behind_a_damaged_line(tmp_path: Path) -> None:

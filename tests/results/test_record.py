@@ -22,6 +22,7 @@ from tui.model.event import (
     AnyEvent,
     FileCreated,
     FilesRemoved,
+    HostFactsCollected,
     HostProblem,
     HostResult,
     Message,
@@ -291,7 +292,7 @@ def check_prefix(case: str, cut: int, tmp_path: Path) -> None:
         found = {name: part["ios"] for name, part in results.get(host, {}).items() if name != "mixed"}
         assert found == expected, f"{host} of {case} cut at {cut}"
     facts = sum(bool(host["facts"]) for host in document["hosts"])
-    assert facts == sum(type(event).__name__ == "HostFacts" for event in events)
+    assert facts == sum(isinstance(event, HostFactsCollected) for event in events)
 
 
 def expected_ios(events: list[AnyEvent], host: str) -> dict[str, int]:

@@ -81,6 +81,7 @@ def load(text: str, file: str) -> YamlDocument:
 
 
 MEANT = {  # words of libyaml, and what mostly is the matter
+    "exceeded maximum nesting depth": f"values are nested deeper than {MAX_DEPTH} levels",
     "did not find expected key": "another indentation than the lines above, or a bracket or quote that is not closed",
     "mapping values are not allowed": "a second ': ' in a line: put the value into quotes",
     "cannot start any token": "put the value into quotes; a tab is no indentation",
