@@ -81,6 +81,14 @@ def test_links_into_a_page_lead_to_a_heading(document: Path) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_paths_of_the_repository_exist(document: Path) -> None:
+    """Decisions are about the tree of their day."""
+    if document.parent.name != "decisions":
+        named = re.findall(r"`((?:tui|tests|profiles|docs|\.ci)/[a-z0-9_./-]*)`", document.read_text())
+        assert {path for path in named if not (ROOT / path).exists()} <= {"tui/presets"}  # made by the wheel
+
+
 def test_every_page_is_in_the_navigation_once() -> None:
     docs = ROOT / "docs"
     named = re.findall(r"^ +- (?:.*: )?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
