@@ -20,7 +20,7 @@ SHOWN: Sequence[type] = (
     base.Imported, base.ImportedOutput, base.KeptFile, base.KeptLog, base.KeptRun, problem.Problem,
 )  # fmt: skip
 ASKED: Sequence[type] = (InProfile, base.Planning, base.OnHost, base.Reading, base.Showing, base.Importing,
-                         reading.Reader, mpi.MpiProgram, mpi.ProgramReader)  # fmt: skip
+                         base.FromTerms, reading.Reader, mpi.MpiProgram, mpi.ProgramReader)  # fmt: skip
 MODULES = (event, plan, problem, tool, base, mpi, reading)
 Table = Callable[[Sequence[str], Iterator[Sequence[object]]], str]
 

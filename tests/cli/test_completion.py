@@ -130,3 +130,19 @@ def test_the_script_is_one_that_the_shell_reads(shell: str, capsys: pytest.Captu
     assert ('completions=("${(@)completions%:}")' in script) == (shell != "fish"), "zsh: no dash behind a bare name"
     if shutil.which(shell):
         subprocess.run([shell, "-n", "/dev/stdin"], input=script, text=True, timeout=PATIENCE_S, check=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("benchtui run fi", ["fio"]),
+        ("benchtui run fio num", ["numjobs="]),
+        ("benchtui run fio rate_io", ["rate_iops="]),
+        ("benchtui run mdtest ra", ["ranks="]),
+        ("benchtui run fio bs=4k rw=randr", ["randread", "randrw"]),
+    ],
+)
+def test_terms_of_a_job_are_completed(user: Path, line: str, answer: list[str]) -> None:
+    found = {word.removeprefix("rw=") for word in asked(user, line)[0]}
+    assert set(answer) <= found
+    assert len(found) < 8

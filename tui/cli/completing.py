@@ -58,12 +58,16 @@ def completer_of(action: argparse.Action, verb: str) -> Callable[..., Iterable[s
     from argcomplete.completers import FilesCompleter
 
     metavar = str(action.metavar or "")
+    if action.dest == "terms":
+        return terms
+    if action.dest == "profile" and verb in ("run", "capacity", "ab"):
+        return runnable
     if metavar.startswith(FILES):
         files: Callable[..., Iterable[str]] = FilesCompleter()
         return files
     if metavar == "NAME" and (verb == "profiles" or action.dest == "profile"):
         return profiles
-    named = {"RUN": runs, "A": runs, "B": runs, "PROFILE": profiles, "SPEC": hosts, "FORMAT": formats}
+    named = {"PROFILE": profiles, "RUN": runs, "A": runs, "B": runs, "SPEC": hosts, "FORMAT": formats}
     return named.get(metavar, nothing)
 
 
@@ -99,6 +103,35 @@ def profiles(_: str) -> Iterable[str]:
     from tui.engine.inputs.profiles import Catalogue
 
     return Catalogue(paths().profiles).names()
+
+
+@quietly
+def runnable(_: str) -> Iterable[str]:
+    """Tags of profiles, and load generators that take a job without one."""
+    from tui.engine.inputs.profiles import Catalogue
+    from tui.model.tool import installed
+
+    return [*Catalogue(paths().profiles).names(), *installed()]
+
+
+def terms(prefix: str = "", parsed_args: Any = None, **_: Any) -> list[str]:
+    """Keys of a job after a load generator's name, the common ones first; after ``rw=`` its words."""
+    from tui import workloads
+    from tui.model.tool import installed
+
+    tool = getattr(parsed_args, "profile", None)
+    if tool not in installed():
+        return []
+    workload = workloads.get(tool)
+    name, equals, value = prefix.partition("=")
+    common = workload.job_terms()
+    if equals:
+        before = value.rpartition(",")[0]
+        begin = f"{name}={before}," if before else f"{name}="
+        words = next((term.choices for term in common if term.name == name), ())
+        return [begin + word for word in words if (begin + word).startswith(prefix)]
+    found = [f"{term.name}=" for term in common if term.name.startswith(prefix)]
+    return found or [f"{each}=" for each in workload.term_names() if each.startswith(prefix)]
 
 
 @quietly

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from tui.cli.shared.common import add_host_files, load_fleet, pairs, paths, say, user_settings
 from tui.cli.shared.experiments import add_bounds, wish_of
-from tui.model.problem import UsageError
+from tui.model.problem import UsageError, did_you_mean
 from tui.model.quantities import parse_duration
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tui.engine.inputs.profiles import LoadedProfile
     from tui.engine.plan.search import Kind, SearchChoice
     from tui.model.plan import Plan
 
@@ -24,6 +25,8 @@ HOSTS_HELP = (
     "names, ranges like h[1-4], user@host:port, @groups, !NAME to leave out, local, or a source: file:PATH, -, "
     "ansible:FILE[:GROUP], slurm:JOBID, k8s:NAMESPACE/SELECTOR, command:... (default: `hosts` of benchtui config)"
 )
+PROFILE_HELP = "a profile's name, the path of its YAML file, or a load generator for a job without a profile"
+TERMS_HELP = "the job, after a load generator's name; several values with commas are measured in turn: bs=4k,64k"
 EXIT_CODES = (
     "exit codes: 0 complete, 1 invalid by a finding, 2 wrong usage, 3 refused before any load, 4 partial or failed, "
     "5 no load keeps the limits, 6 a search whose points or time were spent before it knew, 130 interrupted and saved"
@@ -47,7 +50,9 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     """Add what any run is launched with."""
     parser.epilog = f"{EXAMPLES}; {EXIT_CODES}"
     add = parser.add_argument
-    add("profile", metavar="PROFILE", help="a profile's name, or the path of its YAML file")
+    add("profile", metavar="PROFILE", help=PROFILE_HELP)
+    add("terms", metavar="KEY=VALUE", nargs="*", help=TERMS_HELP)
+    add("--save", metavar="NAME", help="with KEY=VALUE: also write it as a profile of yours, family/name")
     add("--hosts", action="append", default=[], metavar="SPEC", help=HOSTS_HELP)
     add("--servers", action="append", default=[], metavar="SPEC", help="storage nodes to look at meanwhile, as --hosts")
     add("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides", help="change a parameter")
@@ -185,11 +190,10 @@ def check_streams(args: argparse.Namespace) -> None:
 
 def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Plan:
     """Return the plan that the arguments ask for; without a wish one that measures. Raises UsageError."""
-    from tui.engine.inputs.profiles import Catalogue
     from tui.engine.plan.plan import Choices, build_plan
     from tui.engine.plan.search import SearchChoice
 
-    loaded = Catalogue(paths().profiles).load(args.profile)
+    loaded = profile_from(args)
     fleet, wanted = load_fleet(args), user_settings()
     lease_s = wanted.lease_s if args.lease is None else lease_of(args.lease, sure=args.yes)
     hosts, servers = fleet.resolve(args.hosts or wanted.hosts), fleet.resolve(args.servers)
@@ -215,6 +219,40 @@ def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Pla
     plan = build_plan(loaded, choices)
     plan.remarks = [*fleet.notes, *plan.remarks]
     return plan
+
+
+def profile_from(args: argparse.Namespace) -> LoadedProfile:
+    """Return the profile of that name, or the one that a load generator's name and terms make. Raises UsageError."""
+    from tui.engine.inputs.profiles import Catalogue, is_path
+    from tui.model.tool import installed
+
+    catalogue = Catalogue(paths().profiles)
+    if "/" in args.profile or is_path(args.profile) or args.profile not in installed():
+        check_no_terms(args, list(installed()))
+        return catalogue.load(args.profile)
+    from tui.engine.inputs.terms import make_profile
+
+    loaded = make_profile(catalogue, args.profile, args.terms, args.save)
+    if args.save:
+        from tui.engine.inputs.profile_files import create
+
+        say(f"benchtui: saved {create(catalogue, args.save, loaded.text)}")
+        return catalogue.load(args.save)
+    return loaded
+
+
+def check_no_terms(args: argparse.Namespace, tools: list[str]) -> None:
+    """Raise UsageError for terms after something else than a load generator's name."""
+    from tui.engine.inputs.profiles import is_path
+
+    if not (args.terms or args.save):
+        return
+    if "/" not in args.profile and not is_path(args.profile):
+        raise UsageError(f"unknown load generator '{args.profile}'{did_you_mean(args.profile, tools)}; "
+                         f"KEY=VALUE goes with one of {', '.join(tools)}")  # fmt: skip
+    if args.save:
+        raise UsageError(f"--save {args.save}: {args.profile} is a profile already; see benchtui profiles new --from")
+    raise UsageError(f"{args.profile} {args.terms[0]}: parameters of a profile are changed with --set {args.terms[0]}")
 
 
 def sweep_of(words: list[str]) -> dict[str, list[str]]:

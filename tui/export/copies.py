@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from tui.view.document import DocumentColumn, DocumentTable, markdown_table
 from tui.view.report.overview import headline_parts, judged
 from tui.view.report.side_by_side import compared_figures_table
 from tui.view.report.tables import figures_table, matrix_table, matrix_tables, operations_table
+from tui.workloads.terms import command_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +82,14 @@ def summary_csv(record: RunRecord) -> str:
 
 def command_line(record: RunRecord) -> str:
     """Return the command that runs the same again: profile, hosts, changed parameters, sweeps, tags."""
-    words = ["benchtui", "run", record.profile.tag, "--hosts", ",".join(host.name for host in record.hosts)]
+    words = command_in(record.profile.text) or ["benchtui", "run", record.profile.tag]
+    words += ["--hosts", ",".join(host.name for host in record.hosts)]
     for server in record.servers or ():
         words += ["--servers", server.name]
-    swept = sweeps(record)
+    job = {word.partition("=")[0] for word in words if re.search(r"(?<!\\),", word)}  # what the job itself sweeps over
+    swept = {name: values for name, values in sweeps(record).items() if name not in job}
     for name, value in record.profile.changed.items():
-        words += [] if name in swept else ["--set", f"{name}={value}"]
+        words += [] if name in (*swept, *job) else ["--set", f"{name}={value}"]
     for name, values in swept.items():
         words += ["--sweep", f"{name}={','.join(values)}"]
     for name, value in record.tags.items():

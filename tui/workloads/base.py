@@ -16,6 +16,7 @@ from tui.model.plain import printable
 from tui.model.problem import Problem, UsageError
 from tui.model.tool import InProfile
 from tui.workloads.reading import Item, LogLine, Reader
+from tui.workloads.terms import GivenTerms, JobTerm, TermJob, TermParam
 
 if TYPE_CHECKING:
     from tui.model.address import HostAddress
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 LatencyKind = Literal["clat", "lat"]
 ExecutorName = Literal["commands", "mpi"]
-__all__ = ["Item", "LogLine", "Reader", "Requirement", "Workload"]  # a load generator takes all from here
+# a load generator takes all from here
+__all__ = ["Item", "JobTerm", "LogLine", "Reader", "Requirement", "TermJob", "TermParam", "Workload"]
 
 
 class Requirement(Struct, frozen=True):
@@ -305,7 +307,23 @@ class Importing(Protocol):
         return ()
 
 
-class Workload(InProfile, Planning, OnHost, Reading, Showing, Importing, Protocol):
+class FromTerms(Protocol):
+    """What a job without a profile asks: ``benchtui run TOOL key=value ...`` and the form."""
+
+    def job_terms(self) -> Sequence[JobTerm]:
+        """Return the common keys, in the order of a form; none: there is no job without a profile."""
+        return ()
+
+    def term_names(self) -> Sequence[str]:
+        """Return every key that is taken, those of `job_terms` too: for completion."""
+        return [term.name for term in self.job_terms()]
+
+    def job_of_terms(self, given: GivenTerms) -> TermJob:
+        """Return the job that these terms ask for, with defaults for the others. Raises UsageError."""
+        raise UsageError("this load generator runs profiles only: see benchtui profiles list")
+
+
+class Workload(InProfile, Planning, OnHost, Reading, Showing, Importing, FromTerms, Protocol):
     """A load generator."""
 
     name: str

@@ -84,9 +84,9 @@ FURTHER: Mapping[type, Any] = {
 def types() -> Types:
     """Return the rules of all types of the interface."""
     from tui.model import address, event, plan, problem, profile, search, tool, yaml_text
-    from tui.workloads import base, mpi, reading
+    from tui.workloads import base, mpi, reading, terms
 
-    rooms = (yaml_text, problem, search, address, event, plan, profile, tool, mpi, base, reading)
+    rooms = (yaml_text, problem, search, address, event, plan, profile, tool, mpi, base, reading, terms)
     names: dict[str, Any] = {}
     for room in rooms:
         names |= vars(room)
@@ -112,7 +112,7 @@ def workload_contract() -> Contract:
     from tui.workloads import base
     from tui.workloads.mpi import MpiProgram
 
-    pieces = (InProfile, base.Planning, base.OnHost, base.Reading, base.Showing, base.Importing)
+    pieces = (InProfile, base.Planning, base.OnHost, base.Reading, base.Showing, base.Importing, base.FromTerms)
     attributes: dict[str, Rule] = {}
     for piece in (*pieces, base.Workload):
         attributes |= types().attributes_of(piece)

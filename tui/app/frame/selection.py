@@ -97,7 +97,7 @@ class Selection(Struct):
 
     def profile_text(self) -> str:
         """Return the profile's tag, or the name of its file when it is not in the catalogue."""
-        profile = self.profile or ""
+        profile = (self.profile or "").removeprefix("job:")
         return profile.rpartition("/")[2] if profile.startswith("/") else profile
 
     def hosts_text(self) -> str:

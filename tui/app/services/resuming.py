@@ -46,17 +46,20 @@ def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> Chosen:
     """Return what to choose for a run again. Raises BenchtuiError when that is not possible."""
     from tui.engine.plan.reproduce import choices_again
     from tui.journal.rundir import load_plan
+    from tui.workloads.terms import command_in
 
     if not (run_dir / PLAN_FILE).is_file():
         raise UsageError(f"{run_dir.name} was not made here: it has no plan to follow again")
     plan = load_plan(run_dir)
-    again = choices_again(plan, catalogue.load(plan.profile.tag))
+    is_job = bool(command_in(plan.profile.text))
+    profile = catalogue.keep_job(plan.profile.text) if is_job else plan.profile.tag
+    again = choices_again(plan, catalogue.load(profile))
     hosts, gone = known([host.name for host in plan.hosts], fleet)
     servers, gone_servers = known([server.name for server in plan.servers], fleet)
     if not hosts:
         raise UsageError(f"none of its hosts is known any more: {', '.join(gone)}")
     remarks = [f"{name} is not known any more, and is left out" for name in (*gone, *gone_servers)]
-    return Chosen(hosts, servers, plan.profile.tag, again, [*remarks, *again.remarks])
+    return Chosen(hosts, servers, profile, again, [*remarks, *again.remarks])
 
 
 def known(names: Iterable[str], fleet: Fleet) -> tuple[list[str], list[str]]:

@@ -53,7 +53,11 @@ class Arguments(argparse.ArgumentParser):
         words = sys.argv[1:] if args is None else list(args)
         for word in self._own(words):
             self._check_option(word)
-        return super().parse_known_args(words, namespace)
+        found, rest = super().parse_known_args(words, namespace)
+        if hasattr(found, "terms"):  # argparse takes them in one piece only: others may stand behind options
+            found.terms += [word for word in rest if not word.startswith("-")]
+            rest = [word for word in rest if word.startswith("-")]
+        return found, rest
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where help is, and end with 2."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # What a list tells of a preset: these keys and the lines below them. The rest of the YAML takes six times as long.
 _LISTED = re.compile(r"^(?:profile|title|tool|headline|suite|allow_device):.*\n(?:[ \t#-].*\n|\n)*", re.MULTILINE)
 
+JOB = "job:"  # before the tag of a job that is no file
+
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
@@ -73,6 +75,13 @@ class Catalogue:
 
     def __init__(self, user_dir: Path) -> None:
         self.user_dir = user_dir
+        self._jobs: dict[str, str] = {}  # texts of jobs without a file, by the name that `load` takes
+
+    def keep_job(self, text: str) -> str:
+        """Return the name under which `load` finds the profile of a job that is no file, as long as this lives."""
+        name = f"{JOB}{head(text)[0]}"
+        self._jobs[name] = text
+        return name
 
     def list(self) -> Sequence[CatalogueEntry]:
         """Return all profiles by tag; broken files come with their error and hide nothing."""
@@ -92,6 +101,8 @@ class Catalogue:
 
     def load(self, name: str) -> LoadedProfile:
         """Return a profile by tag, or by the path of its file. Raises UsageError."""
+        if name in self._jobs:
+            return self.load_text(self._jobs[name], Path(name.removeprefix(JOB)))
         if is_path(name):
             return self.load_file(from_home(name))
         shelf = Shelf(self.user_dir)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tui.model.yaml_text import KeyPath, YamlDocument
     from tui.workloads.fio.body import Fio
     from tui.workloads.fio.reader import FioReader
+    from tui.workloads.terms import GivenTerms, JobTerm, TermJob
 
 MINIMUM_VERSION = (3, 18)
 ADVICE = {"files-there": "fio-metadata/delete", "files-missing": "fio-metadata/create"}
@@ -177,6 +178,24 @@ class FioWorkload(Workload):
     def is_job(self, text: str) -> bool:
         """Tell whether a text has sections, as fio's job files do."""
         return any(line.lstrip().startswith("[") for line in text.splitlines())
+
+    def job_terms(self) -> Sequence[JobTerm]:
+        """Return the options that a first number needs."""
+        from tui.workloads.fio.terms import TERMS
+
+        return TERMS
+
+    def term_names(self) -> Sequence[str]:
+        """Return every option of fio that a profile may have."""
+        from tui.workloads.fio.terms import names
+
+        return names()
+
+    def job_of_terms(self, given: GivenTerms) -> TermJob:
+        """Return the job of options on a command line. Raises UsageError."""
+        from tui.workloads.fio.terms import make_job
+
+        return make_job(given)
 
     def import_job(self, text: str, file: str, tag: str | None, environ: Mapping[str, str]) -> Imported:
         """Return the profiles of a fio job file, a profile for each of its steps."""

@@ -31,7 +31,7 @@ REFUSED_OPTIONS = {
 }
 
 
-def _known_option(option: str) -> str:
+def known_option(option: str) -> str:
     """Refuse what would make the output something else than what is read. Raises ValueError."""
     text = option.strip()
     if not text or not text.isprintable():
@@ -56,7 +56,7 @@ class Mdtest(BaseModel):
     stride: Scalar = Field(
         "next-client", description="Which rank's files a rank works on: 'next-client', or mdtest's own number (-N)"
     )
-    options: list[Annotated[str, AfterValidator(_known_option)]] = Field(
+    options: list[Annotated[str, AfterValidator(known_option)]] = Field(
         default_factory=list, description="More options of mdtest, one an entry, such as -F, -u, '-w 3901'"
     )
     program: Scalar = Field("mdtest", description="mdtest on the hosts: a name on PATH, or an absolute path")

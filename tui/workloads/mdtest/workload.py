@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tui.model.yaml_text import YamlDocument
     from tui.workloads.mdtest.body import Mdtest
     from tui.workloads.mdtest.program import MdtestProgram
+    from tui.workloads.terms import GivenTerms, JobTerm, TermJob
 
 MINIMUM_VERSION = (1, 9)
 ADVICE = {
@@ -108,6 +109,18 @@ class MdtestWorkload(Workload):
         from tui.workloads.mdtest.reader import import_output
 
         return import_output(text, file)
+
+    def job_terms(self) -> Sequence[JobTerm]:
+        """Return mdtest's options by meaning."""
+        from tui.workloads.mdtest.terms import TERMS
+
+        return TERMS
+
+    def job_of_terms(self, given: GivenTerms) -> TermJob:
+        """Return the job of terms on a command line. Raises UsageError."""
+        from tui.workloads.mdtest.terms import make_job
+
+        return make_job(given)
 
     def advice(self, code: str) -> str:
         """Return where mdtest comes from, and where the profile says how hosts reach each other."""

@@ -1,0 +1,153 @@
+"""A fio job without a profile: ``rw=randread bs=4k,64k numjobs=8 iodepth=16 directory=/mnt/weka``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tui.model.plain import NAME_PATTERN
+from tui.model.problem import UsageError
+from tui.model.quantities import parse_size
+from tui.workloads.fio.option_table import by_name, canonical, name_problem, option_problem
+from tui.workloads.fio.options import DIRECTIONS, FILELESS_ENGINES, OF_THE_TARGET
+from tui.workloads.terms import GivenTerms, JobTerm, TermJob, TermParam, fits, unknown_term
+
+PATTERNS = ("randread", "randwrite", "randrw", "read", "write", "rw")
+ENGINES = ("libaio", "io_uring", "posixaio", "psync")
+TERMS = (
+    JobTerm("rw", "text", "randread", "randread, randwrite, randrw, read, write, rw", "pattern", PATTERNS),
+    JobTerm("rwmixread", "number", "", "Percent of reads, where rw is randrw or rw: 70", "mix, % reads"),
+    JobTerm("bs", "size", "", "Size of each I/O; 4k for random I/O, 1m for sequential", "block size"),
+    JobTerm("numjobs", "count", "8", "Jobs on each host, each with a file of its own", "jobs"),
+    JobTerm("iodepth", "count", "16", "I/Os that each job keeps in flight", "queue depth"),
+    JobTerm("ioengine", "text", "", "psync for a queue depth of 1, otherwise libaio", "engine", ENGINES),
+    JobTerm("size", "size", "1g", "Size of each job's file", "file size"),
+    JobTerm("runtime", "duration", "30s", "Measured time of each step", "runtime"),
+    JobTerm("ramp_time", "duration", "5s", "Load before the measured time; 0: none", "ramp"),
+    JobTerm("direct", "flag", "1", "1: past the page cache (O_DIRECT)", "direct I/O", ("1", "0")),
+    JobTerm("directory", "directory", "", "Directory on the hosts for the test files", "directory"),
+    JobTerm("filename", "path", "", "A file or block device instead of a directory", "or file, device"),
+)  # fmt: skip
+BY_NAME = {term.name: term for term in TERMS}
+STRUCTURAL = ("rw", "ioengine")  # they decide which other options there are and which figure counts
+BIG_BLOCK = 128 * 1024  # from here on the figure is bandwidth
+MIXED = ("rw", "readwrite", "randrw")
+
+
+def names() -> list[str]:
+    """Return every option that may be a term."""
+    return [name for name in by_name() if name_problem(name) is None]
+
+
+def make_job(given: GivenTerms) -> TermJob:
+    """Return the job of terms. Raises UsageError."""
+    said = _checked(given)
+    values = {**_defaults(said), **said}
+    _check_target(values)
+    params = {name: _param(name, each) for name, each in values.items() if _is_param(name, each)}
+    options = {name: f"{{{name}}}" if name in params else each[0] for name, each in values.items()}
+    own = {name: options.pop(name) for name in ("rw", "rwmixread", "bs", "numjobs") if name in options}
+    place = {"filename_format": "benchtui.{host}.$jobnum.$filenum"} if "directory" in values else {}
+    body = {"global": {**options, **place, "time_based": 1}, "jobs": {"job": own}}
+    words = [*values["rw"], *values["bs"]]
+    return TermJob("-".join(words), _title(values), params, body, _more(values, params))
+
+
+def _checked(given: GivenTerms) -> dict[str, Sequence[str]]:
+    """Return values by fio's own name. Raises UsageError for an unknown option or a value that fio refuses."""
+    found: dict[str, Sequence[str]] = {}
+    for name, values in given.items():
+        if problem := name_problem(name):
+            if name not in by_name():
+                raise unknown_term("fio", name, names(), TERMS)
+            raise UsageError(f"fio: {problem}")
+        own = canonical(name)
+        if own in found:
+            raise UsageError(f"fio: '{name}' and '{own}' are one option of fio; give one")
+        for value in values:
+            if wrong := option_problem(name, _as_option(own, value)):
+                raise UsageError(f"fio: {name}={value}: {wrong}")
+        found[own] = values
+    return found
+
+
+def _as_option(name: str, value: str) -> str:
+    """Return a value as fio reads it: flags of parameters have words of their own."""
+    words = {"yes": "1", "true": "1", "on": "1", "no": "0", "false": "0", "off": "0"}
+    return words.get(value.lower(), value) if by_name()[name]["type"] in ("bool", "set") else value
+
+
+def _defaults(said: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    """Return the terms that hold where nothing else is said, in the order of the table."""
+    values: dict[str, Sequence[str]] = {term.name: (term.default,) for term in TERMS if term.default}
+    patterns, depths = said.get("rw", values["rw"]), said.get("iodepth", values["iodepth"])
+    values["bs"] = ("4k",) if any(each.startswith("rand") for each in patterns) else ("1m",)
+    values["ioengine"] = ("psync",) if set(depths) == {"1"} else ("libaio",)
+    if any(each.partition(":")[0] in MIXED for each in patterns):
+        values["rwmixread"] = ("70",)
+    if "filename" in said:
+        del values["size"]
+    if said.get("ramp_time") == ("0",):
+        del values["ramp_time"]
+    return {term.name: values[term.name] for term in TERMS if term.name in values}
+
+
+def _check_target(values: Mapping[str, Sequence[str]]) -> None:
+    """Raise UsageError where the job has no place for its files: no default suits everybody's storage."""
+    places = [name for name in ("directory", "filename") if name in values]
+    fileless = set(values["ioengine"]) <= FILELESS_ENGINES
+    if len(places) != 1 and not fileless:
+        where = "directory=/mnt/... or filename=/dev/..."
+        raise UsageError(f"fio: {'only one of' if places else 'say where:'} {where}")
+    for name in places:
+        for value in values[name]:
+            if not fits("path", [value]):
+                raise UsageError(f"fio: {name}={value}: allowed is an absolute path on the hosts, without # ; $ ` \\")
+
+
+def _is_param(name: str, values: Sequence[str]) -> bool:
+    """Tell whether a term may be changed at launch: all but what the rest of the profile depends on."""
+    return bool(re.match(NAME_PATTERN, name)) and (name not in STRUCTURAL or len(values) > 1)
+
+
+def _param(name: str, values: Sequence[str]) -> TermParam:
+    """Return a term as a parameter; of the kind text where fio takes more than the term's own kind."""
+    term = BY_NAME.get(name)
+    if term is None:
+        return TermParam("text", values, f"fio's option {name}")
+    kind = "device" if name == "filename" and fits("device", values) else term.kind
+    return TermParam(kind if fits(kind, values) else "text", values, term.help)
+
+
+def _directions(values: Mapping[str, Sequence[str]]) -> set[str]:
+    return {each for mode in values["rw"] for each in DIRECTIONS.get(mode.partition(":")[0].lower(), ())}
+
+
+def _more(values: Mapping[str, Sequence[str]], params: Mapping[str, TermParam]) -> dict[str, Any]:
+    directions = _directions(values)
+    big = all(_bytes(each) >= BIG_BLOCK for each in values["bs"])
+    direction = directions.pop() if len(directions) == 1 else "mixed"
+    device = any(param.kind == "device" for param in params.values())
+    sized = not any(each.endswith(OF_THE_TARGET) for each in values.get("size", ()))
+    files = "directory" in values and sized
+    cached = any(_as_option("direct", each) == "0" for each in values["direct"])
+    return {
+        **({"allow_device": True} if device else {}),
+        **({"prepare": {"layout": True, "cleanup": True}} if files else {}),
+        **({"drop_caches": "try"} if cached else {}),
+        "headline": {"metric": "bandwidth" if big else "iops", "direction": direction},
+    }
+
+
+def _bytes(text: str) -> int:
+    try:
+        return parse_size(text)
+    except ValueError:
+        return 0
+
+
+def _title(values: Mapping[str, Sequence[str]]) -> str:
+    """Return the load in fio's own words."""
+    shown = ("rw", "bs", "numjobs", "iodepth")
+    return " ".join(f"{name}={','.join(values[name])}" for name in shown)

@@ -1,0 +1,78 @@
+"""A job without a profile: what a load generator takes as ``key=value``, and the job that it makes of that."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from tui.model.problem import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from tui.model.profile import ParamKind
+
+JOB_LINE = "# A job without a profile: "
+"""Begins the YAML of one; the command line that runs it follows."""
+GivenTerms = Mapping[str, Sequence[str]]
+"""Values by key, as typed; several values of a key are measured one after the other."""
+
+
+class JobTerm(Struct, frozen=True):
+    """One key of a job: its kind, what holds when it is not given (empty: nothing), a line of help.
+
+    `label` is what a form calls it, `choices` are words it takes beside others.
+    """
+
+    name: str
+    kind: ParamKind
+    default: str
+    help: str
+    label: str = ""
+    choices: tuple[str, ...] = ()
+
+
+class TermParam(Struct, frozen=True):
+    """A parameter of the profile: its values, the first of which is the default; several are swept over."""
+
+    kind: ParamKind
+    values: Sequence[str]
+    help: str = ""
+
+
+class TermJob(Struct, frozen=True):
+    """The profile that terms make: `slug` ends its name, `body` stands under the load generator's name.
+
+    `more` are further keys of a profile: headline, prepare, drop_caches, ...
+    """
+
+    slug: str
+    title: str
+    params: Mapping[str, TermParam]
+    body: Mapping[str, Any]
+    more: Mapping[str, Any]
+
+
+def command_in(text: str | None) -> list[str]:
+    """Return the words of the command that runs the job of a profile's text; none: it was made by a person."""
+    first = (text or "").partition("\n")[0]
+    return shlex.split(first.removeprefix(JOB_LINE)) if first.startswith(JOB_LINE) else []
+
+
+def unknown_term(tool: str, name: str, known: Sequence[str], common: Sequence[JobTerm]) -> UsageError:
+    """Return the error of a key that a load generator does not take."""
+    names = ", ".join(term.name for term in common)
+    return UsageError(f"{tool}: unknown term '{name}'{did_you_mean(name, known)}; common terms: {names}")
+
+
+def fits(kind: ParamKind, values: Sequence[str]) -> bool:
+    """Tell whether all values are of a kind."""
+    from tui.model.profile import Param, parse_param
+
+    try:
+        for value in values:
+            parse_param(Param(default=value, kind=kind), value)
+    except ValueError:
+        return False
+    return True
