@@ -19,7 +19,7 @@ from tui.model.problem import UsageError
 from tui.workloads.terms import command_in
 
 FIO = workloads.get("fio")
-VALUES = st.text(st.characters(codec="ascii", exclude_categories=("Cc",), exclude_characters="\\ "), min_size=1)
+VALUES = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="\\"), min_size=1)
 
 
 def job(*words: str, tool: str = "fio") -> LoadedProfile:
