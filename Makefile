@@ -4,12 +4,13 @@ export PYTHON
 # tests start hundreds of processes: each would compile the product again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint bench figures scale reference pictures recording site soak lies clean
+.PHONY: help demo test lint dist bench figures scale reference pictures recording site soak lies clean
 
 help:
 	@echo "make demo    a first run on this machine: the screens in a terminal, a summary without one"
 	@echo "make test    ruff, mypy, lint-imports, shellcheck and all tests"
 	@echo "make lint    the checkers alone"
+	@echo "make dist    the wheel and one file for each architecture, with all libraries, in dist/; MACHINE=x86_64 for one"
 	@echo "make bench   figures: start skew and frozen hosts beside fio --client"
 	@echo "make figures the figures of docs/performance.md, beside other programs; 20 minutes on a machine that does nothing else"
 	@echo "make scale   engine and screens alone at 16 to 512 hosts; 10 minutes on a machine that does nothing else"
@@ -52,6 +53,10 @@ check:
 	$(BIN)/lint-imports --no-cache --no-logo >/dev/null || { status=1; $(BIN)/lint-imports --no-cache --no-logo; }; \
 	$(BIN)/python -m tests.remote.shellcheck || status=1; \
 	exit $$status
+
+dist:
+	@.ci/setup test
+	@$(BIN)/python -m onefile.build $(if $(MACHINE),--machine $(MACHINE))
 
 pictures:
 	@.ci/setup test
@@ -101,4 +106,4 @@ lies:
 
 clean:
 	@rm -rf .venv dist build site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache snapshot_report.html
-	@find tui tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find tui tests onefile -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -26,11 +26,14 @@ INTERRUPTED = 130
 NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 STDOUT = 1
 COLLECTED_EVERY = 20_000  # objects more than before; Python's 700 look a hundred times at modules being loaded
+SHORT_VERBS_EVERY = 200_000  # what ends at once need not collect at all: 20 ms of a dry run
+LONG_LIVED = ("app", "attach", "engine")
 
 
 def entry() -> None:
     """Run the command and exit with its code. A reader of our stdout that goes away ends us quietly."""
-    gc.set_threshold(COLLECTED_EVERY)
+    gc.set_threshold(COLLECTED_EVERY if is_long_lived(sys.argv[1:]) else SHORT_VERBS_EVERY)
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it would look for them in every package
     keep_private()
     open_what_is_closed()
     guard()
@@ -52,6 +55,11 @@ def entry() -> None:
             print(f"benchtui: {told(error)}", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)  # the interpreter flushes once more at exit
     sys.exit(code)
+
+
+def is_long_lived(argv: Sequence[str]) -> bool:
+    """Tell whether a command line opens the screens, follows a run or carries it out."""
+    return not argv or argv[0].startswith("-") or argv[0] in LONG_LIVED
 
 
 def told(error: OSError) -> str:

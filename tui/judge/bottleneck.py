@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tui.journal.clock import told_in_range, told_of
 from tui.judge.check import StepEvidence, UnknownError
@@ -20,8 +19,12 @@ from tui.judge.observed import (
 )
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
-from tui.model.plan import Step
-from tui.model.step_record import HostTelemetryRecord, LimiterRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tui.model.plan import Step
+    from tui.model.step_record import HostTelemetryRecord, LimiterRecord
 
 Kind = Literal["rate", "client-cpu", "network", "client-device", "server-cpu", "concurrency", "storage"]
 MOST = 0.5  # of the hosts: one slow client is a straggler, not the limiter
@@ -37,6 +40,8 @@ IDLE = 0.5  # of the workers' time: they wait for other than I/O
 
 def limiter_of(at: StepEvidence) -> LimiterRecord | None:
     """Return what limits a step; None when nothing was measured or the hosts were not looked at."""
+    from tui.model.step_record import LimiterRecord
+
     try:
         hosts = clients_of(at)
     except UnknownError:

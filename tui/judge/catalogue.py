@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from tui.judge import data, hosts, load, machines, observed, steadiness
 from tui.judge.check import Check, RunEvidence, UnknownError
-from tui.model.record import Finding, RecordState, Verdict
-from tui.model.step_record import StepRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.model.record import Finding, RecordState, Verdict
+    from tui.model.step_record import StepRecord
 
 CHECKS: tuple[Check, ...] = (
     *load.ERROR_CHECKS,

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from inspect import cleandoc
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui.judge.severity import Moot, UnknownError
 from tui.model.criteria import default
-from tui.model.plan import Plan, Step
-from tui.model.record import Finding, HostRecord
-from tui.model.step_record import Scalar, StepRecord
-from tui.record.timeline import JournalData
+
+if TYPE_CHECKING:
+    from tui.model.plan import Plan, Step
+    from tui.model.record import Finding, HostRecord
+    from tui.model.step_record import Scalar, StepRecord
+    from tui.record.timeline import JournalData
 
 Severity = Literal["info", "warning", "error"]
 __all__ = [
@@ -113,6 +115,8 @@ class Check(Struct, frozen=True):
         return [self._finding(_together(each), _steps([index for index, _ in each])) for each in seen.values()]
 
     def _finding(self, found: CheckResult, scope: dict[str, Scalar]) -> Finding:
+        from tui.model.record import Finding  # models are for who has a run
+
         return Finding(
             id=self.id,
             severity=found.severity,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from tui.journal.clock import names_of
 from tui.judge.check import CheckResult, Moot, RunEvidence, Severity, StepEvidence, UnknownError, run_check, step_check
@@ -12,8 +12,12 @@ from tui.metrics.steady import window_text
 from tui.model.criteria import default
 from tui.model.hostfacts import BlockLayer, Written, boot_of, number_of, rows, why_unknown
 from tui.model.plan import JobLoad, common_paths, is_device, sharing_text
-from tui.model.record import HostRecord
 from tui.record.progress import rounds_of_step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tui.model.record import HostRecord
 
 DURABLE = ("cache-off", "cache-protected")  # conditions that say what becomes of writes in a power cut
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from statistics import fmean, median, pstdev, quantiles
+from typing import TYPE_CHECKING
 
 from tui.journal.clock import names_of, told_of
 from tui.judge.check import CheckResult, RunEvidence, StepEvidence, UnknownError, run_check, step_check
@@ -12,7 +12,11 @@ from tui.metrics import units
 from tui.metrics.figures import latency_of, shown_percentile
 from tui.metrics.registry import direction, each_io_once
 from tui.model.criteria import default
-from tui.model.step_record import DirectionRecord, SeriesRecord, StepRecord, TimingRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tui.model.step_record import DirectionRecord, SeriesRecord, StepRecord, TimingRecord
 
 STRAGGLER = default("V14.rate")  # of the median host
 STRAGGLER_HOSTS = 3  # with fewer there is no median to speak of

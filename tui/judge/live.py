@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tui.journal.clock import ClockStep
-from tui.journal.state import RunState
 from tui.judge.bottleneck import limiter_of
 from tui.judge.catalogue import CHECKS
 from tui.judge.check import Check, RunEvidence, StepEvidence, UnknownError
 from tui.judge.severity import WEIGHTS
-from tui.model.plan import Plan
 from tui.model.record import Finding, HostRecord
 from tui.model.step_record import LimiterRecord, StepRecord
 from tui.record.progress import can_be_judged
 from tui.record.running_step import RunningStep, Sliced, at_once
 from tui.record.sections import host_record
 from tui.record.timeline import JournalData
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tui.journal.clock import ClockStep
+    from tui.journal.state import RunState
+    from tui.model.plan import Plan
 
 EVERY_S = 5.0
 SETTLED_S = 30.0  # figures over this long are believed at the first look

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tui import workloads
 from tui.journal.clock import names_of
@@ -17,9 +18,11 @@ from tui.metrics.registry import BOTH, MIXED, direction
 from tui.model.alike import vain_axes
 from tui.model.criteria import default
 from tui.model.hostfacts import boot_of
-from tui.model.plan import JobLoad
-from tui.model.step_record import DirectionRecord, LatencyRecord, Scalar, StepRecord
 from tui.record.headline import SHORT_S, ended_early, is_short, length_text
+
+if TYPE_CHECKING:
+    from tui.model.plan import JobLoad
+    from tui.model.step_record import DirectionRecord, LatencyRecord, Scalar, StepRecord
 
 OCCUPIED, OCCUPIED_AT_ALL = default("V02.off"), 0.05  # how far the share in flight may be from 1: warning, error
 BETWEEN_NS = 30_000.0  # a worker may take so long from one I/O to the next: what the load generator itself does

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from tui.journal.clock import names_of
 from tui.judge.check import CheckResult, RunEvidence, Severity, UnknownError, run_check
@@ -10,7 +10,11 @@ from tui.metrics import units
 from tui.metrics.facts import compare
 from tui.model.criteria import default
 from tui.model.hostfacts import BlockLayer, Mount, Running, number_of, rows
-from tui.model.record import HostRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tui.model.record import HostRecord
 
 IN_MEMORY = ("tmpfs", "ramfs", "hugetlbfs", "devtmpfs")
 MAY_CACHE = ("fuse", "9p", "virtiofs", "zfs", "ntfs", "vboxsf")  # takes direct I/O, and may cache all the same

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from math import ceil
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from tui.journal.clock import names_of, told_in_range, told_of
 from tui.judge.check import CheckResult, Moot, RunEvidence, Severity, StepEvidence, UnknownError, run_check, step_check
@@ -13,8 +13,12 @@ from tui.metrics import units
 from tui.metrics.telemetry import parse_column
 from tui.model.criteria import default
 from tui.model.hostfacts import BlockLayer, Mount, Nic, RdmaLink, number_of, rows
-from tui.model.record import HostRecord
-from tui.model.step_record import HostTelemetryRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tui.model.record import HostRecord
+    from tui.model.step_record import HostTelemetryRecord
 
 CORE, HOST, THREAD, STEAL = (default(f"V15.{name}") for name in ("core", "host", "thread", "steal"))  # per cent
 SOFTIRQ = 90.0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import hypot
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
@@ -12,9 +12,7 @@ from tui.judge.severity import UnknownError
 from tui.metrics import units
 from tui.metrics.registry import MIXED, direction
 from tui.metrics.repeat import relative_ci
-from tui.model.plan import Plan, Step
 from tui.model.problem import UsageError
-from tui.model.record import RunRecord
 from tui.model.search import (
     FIGURES,
     OUTCOMES,
@@ -27,7 +25,13 @@ from tui.model.search import (
     ProofQuestion,
     ProofResult,
 )
-from tui.model.step_record import AggregateRecord, ProofRecord, SeriesRecord, StepRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.model.plan import Plan, Step
+    from tui.model.record import RunRecord
+    from tui.model.step_record import AggregateRecord, ProofRecord, SeriesRecord, StepRecord
 
 
 def cluster_rates(series: SeriesRecord | None) -> list[float]:
@@ -48,6 +52,8 @@ def proof_record(plan: Plan, steps: Sequence[StepRecord]) -> ProofRecord | None:
     """Return what a counter-experiment showed; None of any other run."""
     if plan.proves is None:
         return None
+    from tui.model.step_record import ProofRecord
+
     return ProofRecord(**asdict(judged(plan.proves, steps, plan.proves.run_id)))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
 from statistics import fmean, pstdev, stdev
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -16,9 +16,13 @@ from tui.metrics.registry import headline_text
 from tui.metrics.steady import RANGE, ROUND_S, ROUNDS, SLOPE, window_across
 from tui.model.criteria import default
 from tui.model.plan import Headline
-from tui.model.step_record import SeriesRecord, StepRecord
 from tui.record.cells import Cell, CellRepetition, by_point, cell_of, moved_by, shortest
 from tui.record.matrix import APART, MatrixTable, best_of, compared, known_by, tables_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tui.model.step_record import SeriesRecord, StepRecord
 
 WARM_SHARE, WARM_OFF, WARM_S = 0.1, 0.10, 20  # first part of the series, how far it may be off, seconds it takes
 MISSING = default("V30.missing")

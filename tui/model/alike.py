@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
+from tui.model.plain import HOSTS_AXIS
 from tui.model.plan import HostTask, Step
-from tui.model.profile_parts import HOSTS_AXIS
 
 Load = Callable[[Step], Step]
 

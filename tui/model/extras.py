@@ -1,16 +1,19 @@
-"""What a plain installation leaves out because it is heavy: said in one line where it is missing."""
+"""What a plain installation leaves out because it is heavy: brought by the single file, else asked for in one line."""
 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from tui.model.problem import UsageError
 
 FULL = "full"  # the extra with numpy, scipy and the drawing of charts
 STATISTICS = ("numpy", "scipy")
+ONE_FILE = "BENCHTUI_ONE_FILE"  # the single file that this program was unpacked from, by its launcher
 
 
 def missing_library(what: str, name: str, extra: str) -> UsageError:
@@ -21,13 +24,37 @@ def missing_library(what: str, name: str, extra: str) -> UsageError:
 def check_statistics(what: str) -> None:
     """Raise UsageError, in one line, where numpy or scipy is not installed. Neither is imported."""
     for name in STATISTICS:
-        if sys.modules.get(name) is None and find_spec(name) is None:
+        if not _is_there(name) and not (_unpack_full() and _is_there(name)):
             raise missing_library(what, name, FULL)
 
 
 def load_library(name: str, what: str, extra: str = FULL) -> Any:
     """Import and return a library. Raises UsageError, in one line, when it is not installed."""
+    if not _is_there(name.partition(".")[0]):
+        _unpack_full()
     try:
         return importlib.import_module(name)
     except ImportError as error:
         raise missing_library(what, name, extra) from error
+
+
+def _is_there(name: str) -> bool:
+    return sys.modules.get(name) is not None or find_spec(name) is not None
+
+
+def _unpack_full() -> bool:
+    """Unpack what the single file has for searches and reports, and tell whether it did. Raises UsageError."""
+    file = os.environ.get(ONE_FILE)
+    if not file:
+        return False
+    import subprocess
+    from sysconfig import get_path
+
+    command = [sys.executable, "-I", file, FULL, sys.prefix]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"{file} cannot be unpacked"]
+        raise UsageError(said[-1].removeprefix("benchtui: "))
+    sys.path.append(str(Path(get_path("purelib")).with_name(FULL)))
+    importlib.invalidate_caches()
+    return True

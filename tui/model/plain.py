@@ -53,6 +53,7 @@ def some_in(names: Iterable[str], width: int, least: int = 6) -> str:
 TAG_PATTERN = r"^[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9._-]*$"  # of a profile: family/name
 NAME_PATTERN = r"^[a-z][a-z0-9_]*$"  # of a parameter
 SECRET_PATTERN = r"\$\{[A-Za-z_][A-Za-z0-9_]*\}"  # what a secret is written as: the environment variable that holds it
+HOSTS_AXIS = "hosts"  # the axis of a sweep that is no parameter
 AB_TAG, AB_SIDE_TAG = "ab", "ab.side"  # tags that `benchtui ab` gives its runs: the experiment, its side
 
 

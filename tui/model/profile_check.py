@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from tui.model.plain import TAG_PATTERN
+from tui.model.plain import HOSTS_AXIS, TAG_PATTERN
 from tui.model.problem import Problem, did_you_mean
 from tui.model.profile import (
     HOST_PLACEHOLDERS,
@@ -19,7 +19,7 @@ from tui.model.profile import (
     value_text,
 )
 from tui.model.profile_model import idle, tools, unreached, uses, written
-from tui.model.profile_parts import HOSTS_AXIS, MAX_STEPS, TAKEN, Scalar, grid_points, knobs_of
+from tui.model.profile_parts import MAX_STEPS, TAKEN, Scalar, grid_points, knobs_of
 from tui.model.quantities import parse_duration, parse_size, shown
 from tui.model.tool import SUITE, installed, rules
 from tui.model.yaml_text import KeyPath, YamlDocument

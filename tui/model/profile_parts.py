@@ -10,13 +10,13 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from tui.model.criteria import DIRECTIONS, UNITS
+from tui.model.plain import HOSTS_AXIS
 from tui.model.problem import did_you_mean
 from tui.model.quantities import parse_duration
 from tui.model.search import HOSTS, RATE, Limit
 
 Scalar = str | bool | int | float
 MAX_STEPS = 10_000
-HOSTS_AXIS = "hosts"
 
 
 def as_share(value: object) -> object:

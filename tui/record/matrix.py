@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from tui.metrics import units
 from tui.model.criteria import default
-from tui.model.profile_parts import HOSTS_AXIS
+from tui.model.plain import HOSTS_AXIS
 from tui.record.cells import Cell
 
 LEAST_GAIN = 0.10  # of throughput, per doubling of the axis

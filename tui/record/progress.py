@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tui.journal.state import RunState
 from tui.metrics import units
 from tui.metrics.buckets import label
 from tui.metrics.figures import found_in, over_hosts, value_of
 from tui.metrics.steady import Round, SteadyWindow, is_steady, round_of, rounds_before, window_over, window_text
 from tui.model.plan import Plan, Precondition, Step
 from tui.record.cells import Cell, CellRepetition, by_point, cell_of
+
+if TYPE_CHECKING:
+    from tui.journal.state import RunState
 
 MADE = ("done", "failed", "cut", "running")
 

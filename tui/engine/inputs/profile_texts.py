@@ -47,7 +47,12 @@ class Shelf:
     @functools.cached_property
     def files(self) -> list[ProfileFile]:
         """The presets, then the user's own files, each by path."""
-        return [*_files_in(presets_dir(), True), *_files_in(self.user_dir, False)]
+        return [*_files_in(presets_dir(), True), *self.users]
+
+    @functools.cached_property
+    def users(self) -> list[ProfileFile]:
+        """The user's own files, each by path."""
+        return list(_files_in(self.user_dir, False))
 
     @functools.cached_property
     def neighbours(self) -> list[ProfileFile]:
@@ -61,13 +66,24 @@ class Shelf:
 
     def own(self, name: str) -> list[ProfileFile]:
         """Return the user's own files of a name, broken ones too."""
-        return [file for file in self.files if not file.preset and file.name == name]
+        return [file for file in self.users if file.name == name]
 
     def find(self, tag: str, above: Path | None = None) -> ProfileFile | None:
         """Return the file of a tag: the user's own, a preset, or a neighbour; no file extends itself (`above`)."""
-        found = [file for file in self.files if file.tag == tag and file.path != above]
-        found = found or [file for file in self.neighbours if file.tag == tag and file.path != above]
-        return next((file for file in found if not file.preset), found[-1] if found else None)
+        return next((file for file in self._sought(tag) if file.tag == tag and file.path != above), None)
+
+    def _sought(self, tag: str) -> Iterator[ProfileFile]:
+        """Yield files in the order in which they win, each place read only when those before it had none."""
+        yield from self.users
+        yield from self._preset_at(tag)
+        yield from self.files
+        yield from self.neighbours
+
+    def _preset_at(self, tag: str) -> list[ProfileFile]:
+        """Return the preset where one of that tag is, so that the others need not be read."""
+        folder = presets_dir()
+        path = folder / f"{tag}.yaml"
+        return [_file(path, folder, True)] if re.fullmatch(TAG_PATTERN, tag) and path.is_file() else []
 
 
 def _files_in(folder: Path, preset: bool, *, deep: bool = True) -> Iterator[ProfileFile]:
@@ -80,9 +96,13 @@ def _files_in(folder: Path, preset: bool, *, deep: bool = True) -> Iterator[Prof
             if name.endswith(SUFFIXES)
         ]
     for path in sorted(found):
-        text = _text_or_none(Path(path))
-        tag, base = head(text) if text is not None else (None, None)
-        yield ProfileFile(Path(path), preset, text, tag, base, os.path.relpath(path, folder).rpartition(".")[0])
+        yield _file(Path(path), folder, preset)
+
+
+def _file(path: Path, folder: Path, preset: bool) -> ProfileFile:
+    text = _text_or_none(path)
+    tag, base = head(text) if text is not None else (None, None)
+    return ProfileFile(path, preset, text, tag, base, os.path.relpath(path, folder).rpartition(".")[0])
 
 
 def profile_text(path: Path, *, pipes: bool = False) -> str:

@@ -11,10 +11,11 @@ from tui.engine.plan.search import SearchChoice, doubled, usual_kind
 from tui.engine.plan.steps import MatrixChoice, build_steps, person_text
 from tui.model.address import HostAddress
 from tui.model.baseline import Baseline
+from tui.model.plain import HOSTS_AXIS
 from tui.model.plan import Plan, ProfileRef
 from tui.model.problem import UsageError
 from tui.model.profile import resolve_params
-from tui.model.profile_parts import HOSTS_AXIS, axes
+from tui.model.profile_parts import axes
 from tui.model.search import HOSTS
 
 if TYPE_CHECKING:

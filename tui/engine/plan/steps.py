@@ -13,21 +13,13 @@ from tui import workloads
 from tui.engine.plan.choices import OPTIONS, Words
 from tui.model.address import HostAddress
 from tui.model.alike import same_over, vain_axes
+from tui.model.plain import HOSTS_AXIS
 from tui.model.plan import Headline, HostTask, Precondition, Step, Until
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.profile import ParamValue, Profile, Scalar, expand, parse_param, placeholders, resolve_params, value_text
 from tui.model.profile_check import said_twice
 from tui.model.profile_model import idle_params
-from tui.model.profile_parts import (
-    HOSTS_AXIS,
-    MAX_STEPS,
-    SweepSpec,
-    axes,
-    grid_points,
-    host_counts,
-    with_values,
-    without,
-)
+from tui.model.profile_parts import MAX_STEPS, SweepSpec, axes, grid_points, host_counts, with_values, without
 from tui.model.quantities import parse_duration, parse_size
 
 if TYPE_CHECKING:
