@@ -175,7 +175,7 @@ def _alike(file: tuple[str, Path]) -> tuple[str, str]:
 
 def compressed(archive: Packed, machine: str) -> Path:
     """Pack one archive. Nothing in it depends on when or by whom it is packed."""
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 64 << 20}]
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 2, "dict_size": 64 << 20}]  # 6: a tenth less, five times as long
     if machine == "x86_64":
         filters.insert(0, {"id": lzma.FILTER_X86})
     first = archive.files[0][1]

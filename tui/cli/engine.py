@@ -26,6 +26,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _write_record(run_dir: Path) -> None:
+    from tui.cli.shared.run_texts import write_texts
     from tui.library.build import write_record
     from tui.model.problem import BenchtuiError
 
@@ -34,6 +35,7 @@ def _write_record(run_dir: Path) -> None:
     except OSError as error:  # it can be derived from the journal at any time
         print(f"benchtui: {run_dir}: the record was not written: {error.strerror}", file=sys.stderr)
         return
+    write_texts(run_dir, record)
     if record.proves is None:
         return
     from tui.library.additions import tell_proved

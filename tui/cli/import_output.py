@@ -35,6 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Read what is given, judge what it holds, keep the records and print them."""
+    from tui.cli.shared.run_texts import write_texts
     from tui.library.imported import records_of
     from tui.model.rundir import RECORD_FILE
     from tui.view.run_summary import summary_text
@@ -43,6 +44,7 @@ def main(args: argparse.Namespace) -> int:
         path = None
         if not args.dry_run:
             path = made.keep(paths().runs) / RECORD_FILE
+            write_texts(path.parent, made.record)
             say(f"imported as {made.record.run_id}")
         if number and not args.json:
             print()

@@ -152,8 +152,9 @@ def add_showing(actions: Actions) -> None:
 
 def show_run(args: argparse.Namespace, store: RunStore) -> int:
     """Print the summary of a run, with a chart when asked for, or its record."""
+    from tui.export.run_files import shown_text
     from tui.library.load import load_record, record_json, record_so_far
-    from tui.view.run_summary import summary_text
+    from tui.view.published import published
 
     run_dir = store.resolve(args.run)
     running = is_running(run_dir)
@@ -169,11 +170,15 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
     marks = read_marks(run_dir)
     if marks.title or marks.starred:
         print("* " * marks.starred + marks.title)
+    kept = Paths.from_environ(os.environ).baselines
     width = max(80, columns())
-    print(summary_text(with_tags(record, marks), shown, running=running, steps=args.steps, width=width), end="")
-    if not running:
-        show_criteria(record)
-        show_published(record)
+    view, problems = published(record, kept) if not running else (None, ())
+    text = shown_text(
+        with_tags(record, marks), shown, view, running=running, steps=args.steps, width=width, text_width=text_width()
+    )
+    print(text, end="")
+    for problem in problems:
+        print(f"benchtui: {problem}", file=sys.stderr)
     if args.plot:
         print(f"\n{plot(record, args.metric)}")
     return 0
@@ -190,27 +195,6 @@ def defend_text(record: RunRecord) -> str:
     first = [record.run_id, record.profile.tag, headline, checks_text(record)]
     lines = plain_lines(objection_lines(objections_to(record), text_width() or 100, judged=record.checks is not None))
     return "\n".join([*filter(None, first), "", *lines])
-
-
-def show_criteria(record: RunRecord) -> None:
-    """Print how the run stands by the thresholds of its profile; those against another run are for `compare`."""
-    if not record.criteria:
-        return
-    from tui.analysis.criteria import criteria_of, judge
-
-    for at, each in enumerate(judge([], [record], criteria_of([record]))):
-        print(f"{'' if at else chr(10)}must not be  {each.text}")
-
-
-def show_published(record: RunRecord) -> None:
-    """Print the run beside the published figures of its profile; nothing when there are none."""
-    from tui.view.published import published, published_text
-
-    view, problems = published(record, Paths.from_environ(os.environ).baselines)
-    for problem in problems:
-        print(f"benchtui: {problem}", file=sys.stderr)
-    if view is not None:
-        print(f"\n{published_text(view, text_width())}", end="")
 
 
 def plot(record: RunRecord, metric: str | None) -> str:

@@ -17,7 +17,9 @@ LOG_FILE = "engine.log"
 RESERVE_FILE = "reserve"  # room for the last words of an engine whose disk is full
 SOCKET_FILE = "control.sock"
 ORIGIN_FILE = "origin.json"  # of a run that was unpacked: which file it came from
-REPORT_FILE = "report.html"  # of a run that was unpacked: as whoever packed it read it
+COMMAND_FILE = "command.txt"  # how to repeat the run, for people
+TEXT_FILE = "summary.txt"  # what `runs show` printed at its end
+REPORT_FILE = "report.html"  # where the settings ask for it; of a run that was unpacked: as its packer read it
 RAW_DIR = "raw"
 
 OF_THIS_MACHINE = frozenset((SUMMARY_FILE, PID_FILE, RESERVE_FILE, SOCKET_FILE, ORIGIN_FILE))

@@ -34,6 +34,7 @@ class Settings(NamedTuple):
     ssh_config: Path | None = None
     lease: str | None = None  # as it is written
     shared: tuple[Path, ...] = ()
+    report: bool = False
 
     @property
     def lease_s(self) -> float:
@@ -146,6 +147,7 @@ KEYS = (
         '["/srv/team/runs"]',
         take_paths,
     ),
+    Key("report", "write report.html into the directory of each run at its end", "true, false", "true", take_flag),
 )
 NAMES = tuple(key.name for key in KEYS)
 

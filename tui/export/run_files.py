@@ -1,0 +1,68 @@
+"""What `ls` and `less` read of a run: command.txt, summary.txt, and report.html where the settings ask for it."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.analysis.criteria import criteria_of, judge
+from tui.journal.rundir import write_atomic
+from tui.model.rundir import COMMAND_FILE, RECORD_FILE, REPORT_FILE, TEXT_FILE
+from tui.view.published import published, published_text
+from tui.view.run_summary import summary_text
+
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord
+    from tui.view.published import PublishedView
+
+WIDTH = 100
+
+
+def write_run_files(run_dir: Path, record: RunRecord, baselines: Path | None, *, report: bool = False) -> None:
+    """Write the files beside run.json, each whole. Raises BenchtuiError, OSError."""
+    write_atomic(run_dir / COMMAND_FILE, command_text(record).encode())
+    view, _ = published(record, baselines)
+    write_atomic(run_dir / TEXT_FILE, shown_text(record, run_dir / RECORD_FILE, view, width=WIDTH).encode())
+    if report:
+        from tui.view.report.write import source_at, written
+
+        write_atomic(run_dir / REPORT_FILE, written([source_at(run_dir, baselines)[0]], "html").encode())
+
+
+def command_text(record: RunRecord) -> str:
+    """Return how to repeat a run, as a shell script with remarks: the command, and where the exact plan is."""
+    from tui.export.copies import command_line
+
+    lines = [f"# repeats {record.run_id}, benchtui {record.provenance.benchtui_version or 'unknown'}"]
+    if record.state == "imported":
+        how = record.provenance.imported
+        files = ", ".join(how.names) if how is not None else "output of a load generator"
+        lines[0] = f"# {record.run_id} was imported from {files}; its commands, as far as its output has them:"
+        lines += [f"# {each}" for each in dict.fromkeys(shlex.join(command.argv) for command in record.provenance.commands)]
+        return "\n".join(lines) + "\n"
+    if record.profile.sha256:
+        lines.append(f"# profile {record.profile.tag}, sha256 {record.profile.sha256[:12]}; its text is in plan.json")
+    return "\n".join([*lines, command_line(record), "# what ran on each host, to the byte: plan.json"]) + "\n"
+
+
+def shown_text(
+    record: RunRecord,
+    path: Path | None,
+    view: PublishedView | None,
+    *,
+    running: bool = False,
+    steps: bool = False,
+    width: int = WIDTH,
+    text_width: int | None = None,
+) -> str:
+    """Return what `runs show` prints: the summary, thresholds of the profile, published figures beside it (`view`).
+
+    Tables of matrices take `width` columns, those of published figures `text_width`; None: as many as they need.
+    """
+    text = summary_text(record, path, running=running, steps=steps, width=width)
+    if running:
+        return text
+    criteria = [f"must not be  {each.text}" for each in judge([], [record], criteria_of([record]))]
+    blocks = ["\n".join(criteria) + "\n" if criteria else "", published_text(view, text_width) if view is not None else ""]
+    return "\n".join([text, *filter(None, blocks)])

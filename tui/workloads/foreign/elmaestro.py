@@ -1,0 +1,126 @@
+"""ElMaestro: the directory of a run, with a directory for each point of its sweep.
+
+``POINT/raw/run.json`` is what the load generator printed, ``POINT/result.json`` what ElMaestro made of it. Figures are
+read from the first: of fio on several hosts the second has those of one host (up to 1.11.1 it looks for "All clients"
+under `hostname`, where fio has it under `jobname`). A remark says so with both figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from tui import workloads
+from tui.metrics import units
+from tui.model.problem import UsageError
+from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptRun
+
+RESULT, OUTPUT = "result.json", "raw/run.json"
+SAME = 0.01  # figures that are as close are the same, rounded or not
+SYNCHRONOUS = "psync"  # the one engine of fio that it uses: an I/O at a time, whatever the depth
+
+
+class _Phase(Struct):
+    iops_first: float | None = None
+    iops_last: float | None = None
+
+
+class _Workload(Struct):
+    name: str = ""
+    io_depth: int = 1
+
+
+class _Result(Struct):
+    """What is read of result.json. Without a hash of the specification it is another program's."""
+
+    spec_hash: str
+    phases: dict[str, _Phase]
+    workload: _Workload
+    engine: str = "elbencho"
+    run_id: str = ""
+    clients: list[object] = field(default_factory=list)
+
+
+_decoder = msgspec.json.Decoder(_Result)
+
+
+class ElMaestro(Format):
+    """Runs of ElMaestro."""
+
+    name = "elmaestro"
+
+    def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
+        """Return nothing: its result.json has figures of one host; give the directory."""
+        return ()
+
+    def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
+        """Return the runs in a directory, the points of a sweep as measurements of one run."""
+        by_name = {file.name: file for file in files}
+        runs: dict[str, list[tuple[_Result, KeptFile]]] = {}
+        for name, file in sorted(by_name.items()):
+            path = PurePosixPath(name)
+            output = by_name.get(str(path.parent / OUTPUT))
+            if path.name == RESULT and output is not None and (result := _result(file)) is not None:
+                runs.setdefault(str(path.parent.parent), []).append((result, output))
+        found = [_run(folder, points) for folder, points in runs.items()]
+        return [run for run in found if run.measurements]
+
+
+FORMAT = ElMaestro()
+
+
+def _result(file: KeptFile) -> _Result | None:
+    try:
+        return _decoder.decode(file.text)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _run(folder: str, points: Sequence[tuple[_Result, KeptFile]]) -> KeptRun:
+    measured, files, remarks = list[Mapping[str, ImportedOutput]](), list[KeptFile](), list[str]()
+    for result, file in points:
+        try:
+            outputs = _outputs(file)
+        except UsageError as error:
+            remarks.append(f"left out: {error}")
+            continue
+        if outputs:
+            files.append(file)
+            name = result.workload.name or PurePosixPath(file.name).parts[-3]
+            measured.append({each.host or "host": replace(each, name=name) for each in outputs})
+            remarks += _doubts(name, result, outputs)
+    return KeptRun(folder, measured, files, remarks)
+
+
+def _outputs(file: KeptFile) -> list[ImportedOutput]:
+    """Return the last measurement in an output, by whichever load generator reads it. Raises UsageError."""
+    for reader in workloads.every():
+        if outputs := reader.import_output(file.text, file.place):
+            last = outputs[-1].place
+            return [replace(each, tool=reader.name) for each in outputs if each.place == last]
+    return []
+
+
+def _doubts(name: str, result: _Result, outputs: Sequence[ImportedOutput]) -> Iterator[str]:
+    """Yield what ElMaestro's own result says that its load generator does not."""
+    if result.engine != "fio":
+        return
+    for direction, phase in sorted(result.phases.items()):
+        rates = {each.host: each.result.dirs[direction].iops for each in outputs if direction in each.result.dirs}
+        total, printed = sum(rates.values()), phase.iops_last or phase.iops_first
+        if printed is None or len(rates) < 2 or abs(printed - total) <= SAME * total:
+            continue
+        alone = next((host for host, rate in rates.items() if abs(printed - rate) <= SAME * rate), "")
+        of = f"those of {alone} alone" if alone else "not their sum"
+        yield (
+            f"{name}: ElMaestro printed {units.exact(round(printed))} {direction} IOPS, {of}; "
+            f"the {len(rates)} hosts did {units.exact(round(total))}"
+        )
+    if result.workload.io_depth > 1:
+        yield (
+            f"{name}: queue depth {result.workload.io_depth} was asked for; ElMaestro runs fio with {SYNCHRONOUS}, "
+            "which keeps 1 I/O in flight per job"
+        )
