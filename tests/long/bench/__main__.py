@@ -17,6 +17,7 @@ BENCHES = (
     "ssh_config",
     "wide_graph",
     "many_hosts",
+    "fio_server",
     "verbs",
     "large_run",
     "long_list",
