@@ -9,6 +9,7 @@ import sys
 
 import tui
 from tui.cli.shared.arguments import ABOUT, VERBS, Load, parser_with
+from tui.model.paths import docs_dir
 from tui.model.settings import KEYS
 
 SECTIONS = {
@@ -32,7 +33,8 @@ SECTIONS = {
         ("~/.config/benchtui/inventory.yaml", "hosts and groups"),
         ("~/.config/benchtui/profiles/", "profiles of your own"),
         ("~/.config/benchtui/known_hosts", "pinned host keys"),
-        ("~/.local/share/benchtui/runs/", "one directory a run, run.json its record"),
+        ("~/.local/share/benchtui/runs/", "one directory a run: command.txt, summary.txt, run.json"),
+        (str(docs_dir()), "the documentation, as Markdown; index.md first"),
     ],
 }
 

@@ -39,7 +39,8 @@ def command_text(record: RunRecord) -> str:
         how = record.provenance.imported
         files = ", ".join(how.names) if how is not None else "output of a load generator"
         lines[0] = f"# {record.run_id} was imported from {files}; its commands, as far as its output has them:"
-        lines += [f"# {each}" for each in dict.fromkeys(shlex.join(command.argv) for command in record.provenance.commands)]
+        commands = dict.fromkeys(shlex.join(command.argv) for command in record.provenance.commands)
+        lines += [f"# {each}" for each in commands]
         return "\n".join(lines) + "\n"
     if record.profile.sha256:
         lines.append(f"# profile {record.profile.tag}, sha256 {record.profile.sha256[:12]}; its text is in plan.json")
@@ -64,5 +65,8 @@ def shown_text(
     if running:
         return text
     criteria = [f"must not be  {each.text}" for each in judge([], [record], criteria_of([record]))]
-    blocks = ["\n".join(criteria) + "\n" if criteria else "", published_text(view, text_width) if view is not None else ""]
+    blocks = [
+        "\n".join(criteria) + "\n" if criteria else "",
+        published_text(view, text_width) if view is not None else "",
+    ]
     return "\n".join([text, *filter(None, blocks)])

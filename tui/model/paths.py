@@ -76,6 +76,13 @@ def presets_dir() -> Path:
     return presets if presets.is_dir() else package.parent / "profiles"
 
 
+def docs_dir() -> Path:
+    """Return where the documentation is: inside the installed package, or in the checkout beside it."""
+    package = Path(__file__).parents[1]
+    docs = package / "docs"
+    return docs if docs.is_dir() else package.parent / "docs"
+
+
 def user_home(environ: Mapping[str, str]) -> Path:
     """Return the home directory by HOME, or by the list of users where HOME is unset, empty or relative."""
     if found := absolute(environ, "HOME"):
