@@ -21,7 +21,7 @@ import tui
 from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parent.parent
-SOURCES = (".ci", "docs", "profiles", "tests", "tui")
+SOURCES = (".ci", "docs", "onefile", "profiles", "tests", "tui")
 TOP = ("pyproject.toml", "Makefile", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", ".gitignore", ".gitattributes")
 COMMON_FOLDERS = {"/", "/builds", "/data", "/home", "/mnt", "/opt", "/root", "/src", "/srv", "/tmp", "/usr", "/var"}
 REGISTRY = re.compile(r"(pypi|pythonhosted)\.org|(index|find)[-_](ur[l]|link[s])|trusted-hos[t]", re.IGNORECASE)
