@@ -18,6 +18,7 @@ BENCHES = (
     "wide_graph",
     "many_hosts",
     "fio_server",
+    "installs",
     "verbs",
     "large_run",
     "long_list",
