@@ -21,6 +21,7 @@ EXCEPTIONS = {
     "tui/remote/telemetry.py": "of the package",
     "tui/remote/scripts.py": "of the package",
     "tui/app/terminal/actions.py": "a page of the docs, by make",
+    "tui/model/tool.py": "what installed packages say of themselves",
     "tui/workloads/reading.py": "/proc",
     "tui/journal/rundir.py": "/proc; the lock of the engine, checked to be a file; a directory to be synced",
     "tui/remote/agentsock.py": "/proc",
