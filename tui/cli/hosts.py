@@ -69,6 +69,7 @@ def main(args: argparse.Namespace) -> int:
 def chosen(args: argparse.Namespace) -> list[HostAddress]:
     """Return the hosts of the arguments; all known ones when none is named."""
     fleet = load_fleet(args)
+    fleet.context = fleet.context._replace(tell=say, may_allocate=args.verb == "check")
     return fleet.resolve(args.hosts) if args.hosts else [address for address, _ in all_known(fleet)]
 
 
@@ -207,8 +208,9 @@ def trust_all(args: argparse.Namespace) -> int:
     """Show the keys that hosts present and pin those that are new; a changed key is refused."""
     from tui.engine.inputs.user_files import add_lines
     from tui.remote.fan_out import fan_out
+    from tui.remote.way_registry import is_over_ssh
 
-    addresses = [address for address in chosen(args) if address.transport == "ssh"]
+    addresses = [address for address in chosen(args) if is_over_ssh(address)]
     keys, errors = connected(
         args, lambda connections: fan_out({host.name: connections.presented(host) for host in addresses})
     )

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 STREAM_HELP = "follow the run in a format of `benchtui export`: to stdout, a file, or an http address that takes it"
 HOSTS_HELP = (
     "names, ranges like h[1-4], user@host:port, @groups, !NAME to leave out, local, or a source: file:PATH, -, "
-    "ansible:FILE[:GROUP], slurm:JOBID, k8s:NAMESPACE/SELECTOR, command:... (default: `hosts` of benchtui config)"
+    "ansible:FILE[:GROUP], slurm:JOBID, slurm:@PARTITION,nodes=N, "
+    "k8s:NAMESPACE/SELECTOR, command:... (default: `hosts` of benchtui config)"
 )
 PROFILE_HELP = "a profile's name, the path of its YAML file, or a load generator for a job without a profile"
 TERMS_HELP = "the job, after a load generator's name; several values with commas are measured in turn: bs=4k,64k"
@@ -33,6 +34,7 @@ EXIT_CODES = (
 )
 EXAMPLES = (
     "examples: benchtui run demo/quick --hosts 'h[1-8],!h3' --hosts ansible:inventory.ini:clients; "
+    "benchtui run demo/quick --hosts slurm:@io,nodes=4,time=20m; "
     "nodeset -e @io | benchtui run demo/quick --hosts - --yes"
 )
 LEASE_HELP = "stop the load on hosts this long after they lost contact (default: `lease` of benchtui config, 60s)"
@@ -196,6 +198,7 @@ def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Pla
     loaded = profile_from(args)
     fleet, wanted = load_fleet(args), user_settings()
     lease_s = wanted.lease_s if args.lease is None else lease_of(args.lease, sure=args.yes)
+    fleet.context = fleet.context._replace(tell=say, may_allocate=not args.dry_run)
     hosts, servers = fleet.resolve(args.hosts or wanted.hosts), fleet.resolve(args.servers)
     choices = Choices(
         hosts=hosts,
@@ -217,6 +220,7 @@ def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Pla
         search=wish or SearchChoice("none"),
     )
     plan = build_plan(loaded, choices)
+    check_time_left(plan)
     plan.remarks = [*fleet.notes, *plan.remarks]
     return plan
 
@@ -253,6 +257,16 @@ def check_no_terms(args: argparse.Namespace, tools: list[str]) -> None:
     if args.save:
         raise UsageError(f"--save {args.save}: {args.profile} is a profile already; see benchtui profiles new --from")
     raise UsageError(f"{args.profile} {args.terms[0]}: parameters of a profile are changed with --set {args.terms[0]}")
+
+
+def check_time_left(plan: Plan) -> None:
+    """Raise UsageError for a plan that is longer than its hosts are there."""
+    from tui.metrics import units
+
+    for use in plan.sources:
+        if use.left_s is not None and plan.expected_s is not None and plan.expected_s > use.left_s:
+            takes, left = units.duration(plan.expected_s), units.duration(use.left_s)
+            raise UsageError(f"{use.how} ends in {left}, the load alone takes {takes}: shorten it or ask for more time")
 
 
 def sweep_of(words: list[str]) -> dict[str, list[str]]:

@@ -25,6 +25,7 @@ from tui.model.event import RunResumed
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import JOURNAL_FILE, LOG_FILE, PLAN_FILE, RAW_DIR, new_run_id
+from tui.sources.keeper import held
 
 if TYPE_CHECKING:
     from tui.engine.questions import Questions
@@ -125,7 +126,14 @@ def start_program(arguments: Sequence[str], stdin: int, log: int, directory: Pat
     # ignored by the shell before exec: between fork and setsid a hangup of the terminal would kill the engine
     words = ["/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh", sys.executable, "-P", "-m", "tui", *arguments]
     return subprocess.Popen(
-        words, stdin=stdin, stdout=log, stderr=log, start_new_session=True, cwd=directory, umask=rundir.given()
+        words,
+        stdin=stdin,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+        cwd=directory,
+        umask=rundir.given(),
+        pass_fds=held(),  # what was allocated lasts as long as the engine
     ).pid
 
 

@@ -148,7 +148,8 @@ def _add_plan(record: RunRecord, source: RecordSource) -> None:
         for left in plan.left_out
     ]
     record.sources = [
-        HostSourceRecord(spec=each.spec, hosts=list(each.hosts), utc=each.utc, how=each.how) for each in plan.sources
+        HostSourceRecord(spec=each.spec, hosts=list(each.hosts), utc=each.utc, how=each.how, left_s=each.left_s)
+        for each in plan.sources
     ]
     record.precondition = precondition_record(plan, source.seen.state)
     record.attested = attestation_records(plan)

@@ -11,7 +11,8 @@ class HostAddress(Struct, frozen=True, omit_defaults=True):
     """How to reach one host. None means: as ~/.ssh/config or SSH's defaults say."""
 
     name: str
-    transport: Literal["ssh", "local"] = "ssh"
+    transport: str = "ssh"  # by which it is reached: ssh, local, exec, slurm, or one of another package
+    through: str | None = None  # exec: the command that gives a shell on it; slurm: the job it is a node of
     alias: str | None = None  # what ~/.ssh/config knows it by, when that is not `name`: h1 of h1:2222
     address: str | None = None
     port: int | None = None

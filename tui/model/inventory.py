@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -50,6 +51,19 @@ ProcessGroup = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
 Pattern = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f]+$"), AfterValidator(_expression)]
 
 
+COMMANDS = "allowed is a command such as podman exec -i {host} /bin/sh"
+
+
+def _command(text: str) -> str:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ValueError(f"{str(error).lower()}; {COMMANDS}") from None
+    if not words:
+        raise ValueError(f"no command; {COMMANDS}")
+    return text
+
+
 def _specs(value: list[str]) -> list[str]:
     try:
         for part in (part for spec in value for part in hostspec.split(spec)):
@@ -72,6 +86,9 @@ class HostDefaults(_Strict):
     port: int | None = Field(None, ge=1, le=65535, description="Port of the SSH server")
     user: Word | None = Field(None, description="User to log in as")
     identity: str | None = Field(None, min_length=1, description="Private key file on this machine")
+    exec: Annotated[str, AfterValidator(_command)] | None = Field(
+        None, description="Command that gives a shell on the host, in place of SSH: podman exec -i {host} /bin/sh"
+    )
     role: Literal["client", "server"] | None = Field(
         None, description="client: it generates load; server: storage node, looked at (run --servers, Hosts)"
     )
@@ -132,6 +149,8 @@ class Inventory(_Strict):
         groups = tuple(self._groups_of.get(name, ()))
         return HostAddress(
             name=name,
+            transport="exec" if entry.exec else "ssh",
+            through=entry.exec,
             address=entry.address,
             port=entry.port,
             user=entry.user,

@@ -305,12 +305,16 @@ class LeftOut(Struct, frozen=True, omit_defaults=True):
 
 
 class SourceUse(Struct, frozen=True, omit_defaults=True):
-    """What a source of hosts resolved to, and when (UTC). `how`: by which program or file."""
+    """What a source of hosts resolved to, and when (UTC). `how`: by which program or file.
+
+    `left_s`: seconds from then until its hosts are taken away, as an allocation is; None: not known, or never.
+    """
 
     spec: str
     hosts: tuple[str, ...]
     utc: str
     how: str = ""
+    left_s: float | None = None
 
 
 class Plan(Struct, omit_defaults=True):

@@ -110,7 +110,7 @@ class HostRecord(RecordPart):
 
     name: str = Field(description="name in the inventory or the SSH configuration")
     role: str = Field("client", description="client: generates load; server: a storage node")
-    transport: str | None = Field(None, description="ssh or local")
+    transport: str | None = Field(None, description="ssh, local, exec, slurm, or one of another package")
     facts: dict[str, Fact] = Field(
         default_factory=dict, description="what was found: kernel, cpus, fio_version, ...; docs/facts.md has them all"
     )
@@ -218,6 +218,7 @@ class HostSourceRecord(RecordPart):
     hosts: list[str] = Field(description="hosts it named, in its order; the run may have left some out")
     utc: str = Field(description="when it was asked", pattern=UTC_PATTERN)
     how: str = Field("", description="the program or file that said so")
+    left_s: float | None = Field(None, description="seconds from then until its hosts are taken away; null: not known")
 
 
 class Finding(RecordPart):

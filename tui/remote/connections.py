@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from tui.model.address import HostAddress
 from tui.remote.gate import Gate
-from tui.remote.local import LocalTransport
 from tui.remote.transport import HUNG_UP, BusyError, DeniedError, HostError, Transport
 from tui.remote.vault import Asker, Vault
+from tui.remote.way_registry import load_transport
 
 if TYPE_CHECKING:
     from tui.remote.hostkeys import Presented
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tui.remote.ssh_library import asyncssh
     from tui.remote.sshconfig import Keyring, Resolved
     from tui.remote.sshfile import ConfigFiles
+    from tui.remote.way_base import HostTransport
 
 Opened = TypeVar("Opened")
 KEEPALIVE_S = 2.5
@@ -83,6 +84,7 @@ class Connections:
         self.gates: dict[str, Gate] = {}
         self._all = asyncio.Semaphore(handshakes)
         self.turn = asyncio.Lock()  # of those who have work for the loop: see `in_turn`
+        self._ways: dict[str, HostTransport] = {}
         self._transports: list[SshTransport] = []
         self._proxies: list[ProxyCommand] = []
         self._keys: dict[str, asyncio.Task[asyncssh.SSHKey]] = {}
@@ -105,6 +107,7 @@ class Connections:
             key.cancel()
         await asyncio.gather(*self._bastions.values(), *self._keys.values(), return_exceptions=True)
         await asyncio.gather(*(proxy.over() for proxy in self._proxies))
+        await asyncio.gather(*(way.release() for way in self._ways.values()), return_exceptions=True)
         if self._keyring is not None:
             self._keyring.close()
 
@@ -119,8 +122,16 @@ class Connections:
 
     async def connect(self, address: HostAddress) -> Transport:
         """Return a connection to a host. Raises HostError."""
-        if address.transport == "local":
-            return LocalTransport(address)
+        return await self.way(address).open(address, self)
+
+    def way(self, address: HostAddress) -> HostTransport:
+        """Return the transport of a host, one for all hosts that are reached by it. Raises HostError."""
+        if address.transport not in self._ways:
+            self._ways[address.transport] = load_transport(address)
+        return self._ways[address.transport]
+
+    async def open_ssh(self, address: HostAddress) -> Transport:
+        """Return an SSH connection to a host. Raises HostError."""
         from tui.remote.ssh import SshTransport
 
         target = await asyncio.to_thread(self.resolve, address)

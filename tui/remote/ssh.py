@@ -53,10 +53,10 @@ class Connected(Protocol):
 class Shells:
     """The shells of one connection. One that is not busy is kept for the next call."""
 
-    def __init__(self, connection: Connected, host: str) -> None:
+    def __init__(self, connection: Connected, host: str, *, proven: bool = False) -> None:
         self._connection = connection
         self._host = host
-        self._proven = False
+        self._proven = proven  # no log-in shell is before it, nor a forced command
         self._idle: list[RemoteShell] = []
 
     async def call(self, script: Script, timeout_s: float) -> Completed:
@@ -98,6 +98,12 @@ class Shells:
         for shell in idle:
             shell.channel.drop()
         return bool(idle)
+
+    async def close(self) -> None:
+        """Close the shell that waits for a call, and wait for its end."""
+        idle, self._idle = self._idle, []
+        for shell in idle:
+            await shell.channel.close()
 
     async def _call(self, script: Script) -> Completed:
         reused = self._idle.pop() if self._idle else None

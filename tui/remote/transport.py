@@ -26,7 +26,7 @@ class HostError(BenchtuiError):
 
     unreachable, refused, timeout, auth-failed, password-needed, one-time-code, key-unreadable, key-encrypted,
     host-key-unknown, host-key-changed, host-key-revoked, config, channel-failed, lost, agent-failed, processes-stuck,
-    forced-command, slow-shell, flooded.
+    forced-command, slow-shell, flooded, allocation-ended.
     """
 
     exit_code = 3
@@ -48,6 +48,10 @@ class DeniedError(HostError):
     def __init__(self, code: str, host: str, place: str, reason: str) -> None:
         self.reason = reason
         super().__init__(code, host, f"permission denied for {place}: {reason}")
+
+
+class GoneError(HostError):
+    """A host was taken away, and does not come back: what it was allocated by has ended."""
 
 
 # what the system says of a connection that the other side has closed; a proxy command that is over breaks a pipe

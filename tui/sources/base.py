@@ -46,6 +46,7 @@ class FoundHosts(NamedTuple):
     hosts: tuple[HostAddress, ...] = ()
     specs: tuple[str, ...] = ()
     how: str = ""
+    left_s: float | None = None  # seconds until its hosts are taken away
     notes: tuple[str, ...] = ()  # what to know before a run
 
 

@@ -16,7 +16,7 @@ from tui.sources.run_command import output_or_error
 
 SHELL = "/bin/sh"
 TEXTS = ("name", "address", "user", "identity")
-KEYS = (*TEXTS, "port", "groups")
+KEYS = (*TEXTS, "port", "groups", "exec")
 
 
 class CommandSource(HostSource):
@@ -74,6 +74,8 @@ def _of_json(text: str) -> HostAddress:
     if others:
         raise UsageError(f"'{data['name']}' is a range; an object is one host")
     given = {key: value for key, value in data.items() if key in (*TEXTS[1:], "port") and value is not None}
+    if shell := data.get("exec"):
+        given |= {"transport": "exec", "through": shell}
     found = address_of(place)
     from msgspec.structs import replace
 
@@ -86,7 +88,9 @@ def _check(key: str, value: Any) -> None:
         raise UsageError(f"unknown key '{key}'{did_you_mean(key, KEYS)}; allowed are {', '.join(KEYS)}")
     if value is None:
         return
-    if key == "port":
+    if key == "exec":
+        right = isinstance(value, str) and value.isprintable() and bool(value.strip())
+    elif key == "port":
         right = isinstance(value, int) and not isinstance(value, bool) and 0 < value < 65536
     elif key == "groups":
         right = isinstance(value, list) and all(is_word(each) for each in value)
@@ -94,7 +98,7 @@ def _check(key: str, value: Any) -> None:
         right = is_word(value)
     if not right:
         allowed = {"port": "a number from 1 to 65535", "groups": "a list of names"}.get(
-            key, "a text without blanks and leading dash"
+            key, "a command" if key == "exec" else "a text without blanks and leading dash"
         )
         raise UsageError(f"{key}: {json.dumps(value)[:80]} is not allowed; allowed is {allowed}")
 

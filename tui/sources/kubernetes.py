@@ -49,7 +49,7 @@ class KubernetesSource(HostSource):
             "--output=json",
             limit,
         ]
-        pods = list(pods_of(output_or_error(argv, context), text))
+        pods = list(pods_of(output_or_error(argv, context), text, namespace))
         if not pods:
             raise UsageError(f"no pod in namespace '{namespace}' has the labels {selector}")
         return FoundHosts(hosts=tuple(pods), how=tool)
@@ -59,7 +59,7 @@ class KubernetesSource(HostSource):
         return program(TOOL, context) or f"not installed: {TOOL}"
 
 
-def pods_of(printed: str, text: str) -> Iterator[HostAddress]:
+def pods_of(printed: str, text: str, namespace: str) -> Iterator[HostAddress]:
     """Yield the running pods of a list as JSON. Raises UsageError."""
     try:
         items = json.loads(printed)["items"]
@@ -68,20 +68,21 @@ def pods_of(printed: str, text: str) -> Iterator[HostAddress]:
         if waiting:
             raise UsageError(f"{len(waiting)} of {len(pods)} pods of {text} are not running: {some(waiting)}")
         for pod in pods:
-            yield _address(pod)
+            yield _address(pod, namespace)
     except (*NO_JSON, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{TOOL} does not print a list of pods: {error!r}") from error
 
 
-def _address(pod: Mapping[str, Any]) -> HostAddress:
-    name, address = pod["metadata"]["name"], pod["status"]["podIP"]
-    if not _POD.fullmatch(name) or not re.fullmatch(r"[0-9A-Fa-f.:]{2,45}", address):
-        raise ValueError(f"a pod's name or address: {name!r}, {address!r}")
-    return HostAddress(name, address=address)
+def _address(pod: Mapping[str, Any], namespace: str) -> HostAddress:
+    name = pod["metadata"]["name"]
+    if not _POD.fullmatch(name):
+        raise ValueError(f"a pod's name: {name!r}")
+    shell = f"{TOOL} exec --stdin --quiet --namespace={namespace} {name} -- /bin/sh"
+    return HostAddress(name, transport="exec", through=shell)
 
 
 def _is_running(pod: Mapping[str, Any]) -> bool:
-    return bool(pod["status"].get("phase") == "Running" and pod["status"].get("podIP"))
+    return bool(pod["status"].get("phase") == "Running")
 
 
 def _is_leaving(pod: Mapping[str, Any]) -> bool:

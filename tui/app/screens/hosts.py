@@ -204,7 +204,7 @@ class HostsScreen(FilteredScreen):
     def useless_keys(self, host: KnownHost | None) -> set[str]:
         """Return the actions that the footer need not name; of a host whose key is unknown it must name `trust`."""
         useless = set() if len(self.hosts) > 1 else OF_SEVERAL
-        useless = useless if any(each.address.transport == "ssh" for each in self.hosts) else {*useless, "hosts.trust"}
+        useless = useless if any(map(host_rows.has_key, self.hosts)) else {*useless, "hosts.trust"}
         check = self.shell.selection.checks.get(host.name) if host else None
         unknown = check is not None and check.code == "host-key-unknown"
         return {*useless, *LESS_THAN_TRUST} if unknown and self.has_class("-narrow") else useless
@@ -392,7 +392,7 @@ class HostsScreen(FilteredScreen):
 
     def action_trust(self) -> None:
         """Show the keys of the ticked hosts, else of the one under the cursor, and ask."""
-        hosts = [host for host in self.meant() if host.address.transport == "ssh"]
+        hosts = [host for host in self.meant() if host_rows.has_key(host)]
         if hosts:
             self.trust(hosts)
         else:

@@ -47,10 +47,17 @@ class KnownHost(Struct, frozen=True):
         return self.address.groups[0] if self.address.groups else self.origin
 
 
+def has_key(host: KnownHost) -> bool:
+    """Return whether a host has a host key, which can be trusted."""
+    from tui.remote.way_registry import is_over_ssh
+
+    return is_over_ssh(host.address)
+
+
 def address_text(host: HostAddress) -> str:
     """Return user, address and port as far as they are said: ``bench@10.0.0.1:2222``."""
-    if host.transport == "local":
-        return "no SSH"
+    if host.transport != "ssh":
+        return f"{host.transport} {host.through}" if host.through else "no SSH"
     user = f"{host.user}@" if host.user else ""
     port = f":{host.port}" if host.port else ""
     if not (host.address or user or port):

@@ -44,11 +44,12 @@ def places_of(addresses: Sequence[HostAddress], ssh_config: Path | None) -> dict
     A host whose configuration cannot be read is left out: its check says why.
     """
     from tui.remote.connections import Connections
+    from tui.remote.way_registry import is_over_ssh
 
     connections = Connections(ssh_config=ssh_config)
     found: dict[str, str] = {}
     for address in addresses:
-        if address.transport == "ssh":
+        if is_over_ssh(address):
             with suppress(BenchtuiError, OSError, ValueError):
                 found[address.name] = connections.resolve(address).way
     return found

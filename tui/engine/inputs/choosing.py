@@ -138,7 +138,7 @@ class Chooser:
             raise UsageError(f"{shown(part)} names no hosts")
         if part not in [use.spec for use in self.uses]:
             names = tuple(each.address.name for each in chosen)
-            self.uses.append(SourceUse(part, names, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", found.how))
+            self.uses.append(SourceUse(part, names, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", found.how, found.left_s))
             self.notes += found.notes
         return chosen
 
@@ -174,6 +174,8 @@ def completed(given: HostAddress, own: HostAddress) -> HostAddress:
     """Return an address with what it leaves open as the inventory has it."""
     missing = {name: value for name, value in asdict(own).items() if getattr(given, name) in (None, ())}
     missing["role"] = own.role
+    if given.transport == "ssh" and own.transport != "ssh":
+        missing |= {"transport": own.transport, "through": own.through}
     return replace(given, **missing)
 
 

@@ -131,7 +131,7 @@ class Fleet:
         return given if given.transport == "local" else completed(given, self._address(given.alias or given.name))
 
     def _known(self, address: HostAddress) -> bool:
-        return address.transport == "local" or self._is_name(address.alias or address.name)
+        return address.transport != "ssh" or self._is_name(address.alias or address.name)
 
     def _is_name(self, name: str) -> bool:
         known = name == hostspec.LOCAL or name in self.hosts or name in self._config_hosts

@@ -15,6 +15,7 @@ from tui.model.address import HostAddress
 from tui.model.bounded import read_text
 from tui.model.plain import some
 from tui.remote.transport import HostError
+from tui.remote.way_registry import is_over_ssh
 
 if TYPE_CHECKING:
     from tui.remote.connections import Connections
@@ -141,7 +142,7 @@ def one_of_each(hosts: Iterable[HostAddress], connections: Connections) -> list[
     """Return one host of each way to log in: user, key files, agent, bastions. `local` is none of them."""
     found: dict[object, HostAddress] = {}
     for host in hosts:
-        if host.transport == "ssh":
+        if is_over_ssh(host):
             with contextlib.suppress(HostError):
                 way = connections.resolve(host)
                 found.setdefault((way.user, way.identities, way.agent, way.identities_only, way.jumps), host)

@@ -14,7 +14,7 @@ from tui.model.event import HostProblem, HostState, HostStateName, Message, Phas
 from tui.model.hostfacts import Fact
 from tui.model.plan import HostTask, Identities, Plan
 from tui.remote.agent import Agent
-from tui.remote.transport import BusyError, DeniedError, HostError, Transport
+from tui.remote.transport import BusyError, DeniedError, GoneError, HostError, Transport
 
 if TYPE_CHECKING:
     from tui.journal.writer import Journal
@@ -241,7 +241,7 @@ class HostSession:
         while loop.time() < deadline:
             try:
                 await self.connect(max(deadline - loop.time(), LEAST_TRY_S))
-            except DeniedError as error:
+            except (DeniedError, GoneError) as error:
                 self.refusal = error.message  # sshd penalises a machine that fails to log in again and again
                 return False
             except HostError as error:

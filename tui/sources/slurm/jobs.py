@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from tui.model.hostspec import MOST_KNOWN, expand
 from tui.model.problem import UsageError
+from tui.model.slurm_time import seconds_of
 from tui.sources.base import SourceContext
 from tui.sources.run_command import output_of, output_or_error, program
 
 JOB_ID = re.compile(r"\d{1,10}([_+]\d{1,7})?", re.ASCII)
-FIELDS = "%T|%N|%L|%P|%r"
-_TIME = re.compile(r"(?:(\d+)-)?(?:(?:(\d+):)?(\d+):)?(\d+)", re.ASCII)
+FIELDS = "%i|%T|%N|%L|%P|%r"
 
 
 class SlurmJob(NamedTuple):
@@ -45,10 +45,16 @@ def job_of(job_id: str, context: SourceContext) -> SlurmJob | None:
     done = output_of(argv, context)
     if done.code != 0 and "Invalid job id" not in done.stderr:
         raise UsageError(f"squeue: {done.last_words or f'exit code {done.code}'}")
-    lines = [line.split("|") for line in done.stdout.splitlines() if line.count("|") == FIELDS.count("|")]
-    if not lines:
+    return job_in(done.stdout)
+
+
+def job_in(printed: str) -> SlurmJob | None:
+    """Return the first job that squeue printed."""
+    lines = [line.split("|") for line in printed.splitlines()]
+    found = next((line for line in lines if len(line) == FIELDS.count("|") + 1), None)
+    if found is None:
         return None
-    state, nodes, left, partition, reason = lines[0]
+    job_id, state, nodes, left, partition, reason = found
     return SlurmJob(job_id, state, nodes, seconds_of(left), partition, reason)
 
 
@@ -77,12 +83,3 @@ def node_names(folded: str, context: SourceContext) -> list[str]:
     if len(names) > MOST_KNOWN:
         raise UsageError(f"more than {MOST_KNOWN} nodes")
     return names
-
-
-def seconds_of(text: str) -> float | None:
-    """Return the seconds of Slurm's [DAYS-][HOURS:]MINUTES:SECONDS; None for UNLIMITED and the like."""
-    match = _TIME.fullmatch(text.strip())
-    if match is None:
-        return None
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)

@@ -1,4 +1,4 @@
-"""`slurm:JOBID`, and `slurm:` inside of a job: the nodes of a job of Slurm that is running."""
+"""`slurm:JOBID`, `slurm:` inside of a job, `slurm:@PARTITION,nodes=N`: nodes of a running job of Slurm."""
 
 from __future__ import annotations
 
@@ -8,21 +8,35 @@ from tui.model.address import HostAddress
 from tui.model.problem import UsageError, did_you_mean
 from tui.sources.base import FoundHosts, HostSource, SourceContext, wrong
 from tui.sources.run_command import program
+from tui.sources.slurm.allocation import FORM, allocate, parse_wanted
 from tui.sources.slurm.jobs import JOB_ID, job_of, node_names, own_jobs
 
+ALLOCATES = "nodes are allocated by run, capacity, ab and hosts check alone"
 TOOLS = ("squeue", "scontrol")
+
+
+WAYS = {"srun": "slurm", "ssh": "ssh"}  # and the transports that they are
 
 
 class SlurmSource(HostSource):
     """Nodes of jobs."""
 
-    form = "slurm:JOBID, or slurm: inside of a job"
-    title = "nodes of a running Slurm job"
+    form = f"slurm:JOBID[,via=ssh], slurm: inside of a job, or {FORM}"
+    title = "nodes of a running Slurm job, or of one that is allocated for the run"
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
         """Return the nodes of a job."""
+        text, transport = without_way(text)
+        found = self._nodes(text, context)
+        job = found.how.rpartition(" ")[2] if transport == "slurm" else None
+        hosts = (HostAddress(host.name, transport, job) for host in found.hosts)
+        return found._replace(hosts=tuple(hosts))
+
+    def _nodes(self, text: str, context: SourceContext) -> FoundHosts:
         if not text:
             return self._of_environment(context)
+        if text.startswith("@"):
+            return self._allocated(text[1:], context)
         if not JOB_ID.fullmatch(text):
             raise wrong(self.form, f"'{text[:60]}' is not a job id")
         return self._of_job(text, context)
@@ -41,7 +55,8 @@ class SlurmSource(HostSource):
         job, nodes = (context.environ.get(name, "") for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST"))
         if not JOB_ID.fullmatch(job) or not nodes:
             raise UsageError(f"not inside of a Slurm job (no SLURM_JOB_ID); allowed is {self.form}")
-        return self._found(job, nodes, context)
+        known = job_of(job, context)
+        return self._found(job, nodes, context, known.left_s if known else None)
 
     def _of_job(self, job_id: str, context: SourceContext) -> FoundHosts:
         job = job_of(job_id, context)
@@ -52,8 +67,26 @@ class SlurmSource(HostSource):
         if job.state != "RUNNING":
             why = f" ({job.reason})" if job.reason not in ("", "None") else ""
             raise UsageError(f"job {job_id} is {job.state.lower()}{why}; its nodes are known once it is running")
-        return self._found(job_id, job.nodes, context)
+        return self._found(job_id, job.nodes, context, job.left_s)
 
-    def _found(self, job_id: str, folded: str, context: SourceContext) -> FoundHosts:
-        names = node_names(folded, context)
-        return FoundHosts(hosts=tuple(HostAddress(name) for name in names), how=f"Slurm, job {job_id}")
+    def _allocated(self, text: str, context: SourceContext) -> FoundHosts:
+        wanted = parse_wanted(text)
+        if not context.may_allocate:
+            raise UsageError(f"{ALLOCATES}; name a job: slurm:JOBID")
+        job = allocate(wanted, context)
+        return self._found(job.job_id, job.nodes, context, job.left_s)
+
+    def _found(self, job_id: str, folded: str, context: SourceContext, left_s: float | None) -> FoundHosts:
+        hosts = tuple(HostAddress(name) for name in node_names(folded, context))
+        return FoundHosts(hosts=hosts, how=f"Slurm job {job_id}", left_s=left_s)
+
+
+def without_way(text: str) -> tuple[str, str]:
+    """Return a text without ``via=``, and the transport that it names. Raises UsageError."""
+    parts = text.split(",")
+    named = [part.removeprefix("via=") for part in parts if part.startswith("via=")]
+    for way in named:
+        if way not in WAYS:
+            raise UsageError(f"via: '{way[:40]}'{did_you_mean(way, WAYS)}; allowed are srun and ssh")
+    rest = ",".join(part for part in parts if not part.startswith("via="))
+    return rest, WAYS[named[-1]] if named else "slurm"

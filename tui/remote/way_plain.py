@@ -1,0 +1,27 @@
+"""The transports `ssh` and `local`."""
+
+from __future__ import annotations
+
+from tui.model.address import HostAddress
+from tui.remote.local import LocalTransport
+from tui.remote.transport import Transport
+from tui.remote.way_base import HostTransport, SshOpener
+
+
+class OverSsh(HostTransport):
+    """A connection of SSH."""
+
+    over_ssh = True
+
+    async def open(self, address: HostAddress, ssh: SshOpener) -> Transport:
+        """Log in to a host. Raises HostError."""
+        return await ssh.open_ssh(address)
+
+
+class ThisMachine(HostTransport):
+    """This machine, without SSH."""
+
+    async def open(self, address: HostAddress, ssh: SshOpener) -> Transport:
+        """Return this machine."""
+        del ssh
+        return LocalTransport(address)

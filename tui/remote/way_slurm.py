@@ -1,0 +1,101 @@
+"""The transport `slurm`: a shell on a node of a running job, as a step of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tui.model.address import HostAddress
+from tui.model.slurm_time import seconds_of
+from tui.remote.transport import GoneError, Transport
+from tui.remote.way_base import HostLimits, HostTransport, SshOpener
+from tui.remote.way_piped import PipedTransport
+
+ANSWER_S = 30.0
+# A step lasts as long as anything started in it: descendants of the shell hold descriptor 3, and
+# `cat` waits for its end. Slurm ends what a step leaves behind (proctrack/cgroup): so the lease
+# ends a load, as over SSH, and not the end of srun.
+HOLDER = "exec 4>&1; /bin/sh 3>&1 >&4 4>&- | cat >/dev/null 4>&-"
+FOREIGN = ("SLURM", "SRUN", "SBATCH", "SALLOC")  # of the job that benchtui runs in: options of srun
+GOING_ON = ("", "RUNNING", "SUSPENDED")
+REASONS = {"TIMEOUT": "time limit", "NODE_FAIL": "a node failed", "OUT_OF_MEMORY": "out of memory"}
+UNKNOWN = "Invalid job id"
+
+
+class Said(NamedTuple):
+    """What a command of Slurm printed; both empty when it does not answer."""
+
+    out: str = ""
+    err: str = ""
+
+
+class AsSlurmStep(HostTransport):
+    """srun --overlap; `address.through` is the job."""
+
+    def __init__(self) -> None:
+        self._asked: dict[str, asyncio.Task[str]] = {}
+
+    async def open(self, address: HostAddress, ssh: SshOpener) -> Transport:
+        """Return a node of the job. Raises GoneError when that has ended."""
+        del ssh
+        if ended := await self.why_ended(address):
+            raise GoneError("allocation-ended", address.name, ended)
+        environ = {
+            name: value for name, value in os.environ.items() if name == "SLURM_CONF" or not name.startswith(FOREIGN)
+        }
+        return PipedTransport(address, step_of(address), environ)
+
+    async def limits(self, address: HostAddress) -> HostLimits:
+        """Return how long the job goes on."""
+        said = await said_by("squeue", "--noheader", f"--jobs={address.through}", "--format=%L")
+        return HostLimits(left_s=seconds_of(said.out))
+
+    async def why_ended(self, address: HostAddress) -> str:
+        """Return how the job ended; empty while it goes on, or when Slurm does not answer.
+
+        Slurm is asked once for all hosts that ask at the same time.
+        """
+        job = address.through or ""
+        task = self._asked.get(job)
+        if task is None or task.done():
+            task = self._asked[job] = asyncio.create_task(how_ended(job))
+        return await asyncio.shield(task)
+
+
+async def how_ended(job: str) -> str:
+    """Return how a job ended: ``allocation 4711 ended: time limit``; empty while it goes on."""
+    said = await said_by("scontrol", "--oneliner", "show", "job", job)
+    if UNKNOWN in said.err:
+        return f"allocation {job} ended: Slurm does not know it any more"
+    words: Mapping[str, str] = dict(word.partition("=")[::2] for word in said.out.split())
+    state = words.get("JobState", "")
+    if state in GOING_ON:
+        return ""
+    return f"allocation {job} ended: {REASONS.get(state, state.lower().replace('_', ' '))}"
+
+
+def step_of(address: HostAddress) -> list[str]:
+    """Return the command that gives a shell on a node."""
+    node = address.address or address.name
+    one = ["--nodes=1", "--ntasks=1", f"--nodelist={node}"]
+    how = ["--overlap", "--mpi=none", "--cpu-bind=none", "--unbuffered", "--quiet"]
+    return ["srun", f"--jobid={address.through}", *one, *how, "/bin/sh", "-c", HOLDER]
+
+
+async def said_by(program: str, *arguments: str) -> Said:
+    """Return what a command of Slurm prints; nothing when it does not answer in time."""
+    if shutil.which(program) is None:
+        return Said()
+    process = await asyncio.create_subprocess_exec(program, *arguments, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            out, err = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        await process.communicate()
+        return Said()
+    return Said(out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
