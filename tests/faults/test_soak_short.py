@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.long.soak.__main__ import soak, summary
+from tests.long.soak.judge import differences
 from tests.long.soak.kinds import BY_NAME, KINDS, PHASES, Fault
 from tests.long.soak.proof import Strike, proved
-from tests.long.soak.trial import drawn
+from tests.long.soak.trial import Trial, drawn
 from tui.model.event import AnyEvent, PhaseEnded, PhaseStarted, StopRequested
 
 SEED = 12
@@ -53,3 +54,20 @@ def test_request_counts_when_the_engine_has_heard_it_in_its_phase() -> None:
     phase: list[AnyEvent] = [PhaseStarted(t=2.0, phase="collect"), PhaseEnded(t=5.0, phase="collect")]
     asked = [[*phase, StopRequested(t=t, mode="stop")] for t in (4.0, 6.0)]
     assert [proved(events, fault, Strike(3.0, 7.0)) for events in asked] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("done", "codes", "wrong"),
+    [
+        (False, {"h1": {"lease-expired"}, "h2": {"lease-expired", "fio-no-output"}}, False),
+        (False, {"h1": {"lease-expired"}, "h2": {"fio-no-output"}}, True),
+        (True, {"h1": {"lease-expired"}, "h2": {"lease-expired"}}, True),
+    ],
+)
+def test_run_whose_leases_a_loaded_machine_let_expire_before_the_fault_has_missed(
+    done: bool, codes: dict[str, set[str]], wrong: bool
+) -> None:
+    trial = Trial(1, 1, 6, 12, [Fault(BY_NAME["reset"], "h1", 0.0, 0.0)], "never", done=[done], state="failed")
+    trial.hit, trial.codes = [done], codes
+    record = {"reason": "nothing was measured", "steps": [{"results": {"per_host": {}}}]}
+    assert bool([*differences(trial, record)]) is wrong
