@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.results.samples import DATA
 from tui.cli.main import main
 from tui.library.import_sources import read_source
 
@@ -60,3 +63,17 @@ def test_a_directory_of_an_import_that_may_not_be_read_is_left_out_by_its_name(c
     assert [(name, str(problem)) for name, problem in source.left_out] == [
         ("closed", f"{closed}: cannot be read: Permission denied")
     ]
+
+
+@pytest.mark.parametrize("index", [-1, 1, -(2**63) - 1])
+def test_a_plan_whose_steps_are_not_in_their_places_is_no_plan(
+    index: int, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_dir = home / "runs" / "20261118T080000Z-test-mix-0001"
+    shutil.copytree(DATA / "mix", run_dir)
+    plan = json.loads((run_dir / "plan.json").read_text())
+    plan["steps"][0]["index"] = index
+    (run_dir / "plan.json").write_text(json.dumps(plan))
+    assert main(["runs", "verify", run_dir.name]) == 1
+    out, err = capsys.readouterr()
+    assert f"{run_dir}/plan.json: is no plan: steps.0.index: found {index}, allowed is 0" in out + err

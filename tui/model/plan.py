@@ -386,7 +386,11 @@ _decoder = PlainDecoder[Plan](Plan)  # made once, on import: two threads that ma
 
 def parse_plan(data: bytes) -> Plan:
     """Return the plan that stands in plan.json. Raises msgspec.DecodeError, and ValueError of damaged text."""
-    return _decoder.decode(data)
+    plan = _decoder.decode(data)
+    for place, step in enumerate(plan.steps):
+        if step.index != place:  # steps are found by it
+            raise ValueError(f"steps.{place}.index: found {step.index}, allowed is {place}")
+    return plan
 
 
 def written_devices(plan: Plan) -> list[str]:
