@@ -100,6 +100,10 @@ def test_listing_runs_loads_neither_ssh_nor_yaml_nor_charts(tmp_path: Path) -> N
     assert loaded(tmp_path, "runs list") & {"asyncssh", "cryptography", "plotext", "pydantic", "ruamel"} == set()
 
 
+def test_listing_checks_loads_no_models(tmp_path: Path) -> None:
+    assert loaded(tmp_path, "findings") & HEAVY == set()
+
+
 def test_listing_profiles_loads_no_models(tmp_path: Path) -> None:
     assert loaded(tmp_path, "profiles list") & {*HEAVY, "msgspec", "email"} == set()
 

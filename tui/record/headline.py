@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean, median, stdev
+from typing import TYPE_CHECKING
 
 from tui import workloads
 from tui.journal.progress import MetadataView, rank
@@ -11,8 +12,10 @@ from tui.metrics import figures, units
 from tui.metrics.registry import METRICS, headline_text
 from tui.model.event import ONE_RANK, OperationResult
 from tui.model.plan import Headline, Step
-from tui.model.record import HeadlineRecord
-from tui.model.step_record import AggregateRecord, MetadataRecord, OperationRecord, StepRecord
+
+if TYPE_CHECKING:
+    from tui.model.record import HeadlineRecord
+    from tui.model.step_record import AggregateRecord, MetadataRecord, OperationRecord, StepRecord
 
 SHORT_SHARE = 0.95  # of the runtime that was asked for
 SHORT_S = 1.0  # what lasts less is no measurement, whatever was asked for
@@ -45,6 +48,8 @@ RANK_0 = "iterations are the rate of rank 0 times the ranks, not of the slowest,
 
 def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | None:
     """Return what was measured, as far as it came; None when nothing was."""
+    from tui.model.step_record import MetadataRecord  # models are for who has a run
+
     if view is None or step.mpi is None:
         return None
     result = view.result
@@ -76,6 +81,8 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
 
 def _operation(result: OperationResult) -> OperationRecord:
     """Return one operation; without the tool's own summary, it is made of the iterations that ended."""
+    from tui.model.step_record import OperationRecord
+
     rates = result.iterations
     record = OperationRecord(iterations=list(rates), seconds=list(result.seconds))
     if result.mean is not None or not rates:
@@ -201,6 +208,8 @@ def put_figure(record: HeadlineRecord, headline: Headline, value: float, step: S
 
 def blank(headline: Headline) -> HeadlineRecord:
     """Return a headline without a figure yet."""
+    from tui.model.record import HeadlineRecord
+
     return HeadlineRecord.model_validate(
         {
             "metric": headline.metric,
