@@ -42,6 +42,12 @@ def test_fio_that_will_not_do(fio: str | None, code: str) -> None:
     assert [found for found, _ in tool_problems(Requirement("fio", (3, 18)), probe(fio))] == [code]
 
 
+def test_a_missing_command_says_where_it_comes_from() -> None:
+    ((code, message),) = tool_problems(Requirement("fio", source="from packages"), probe(None))
+    assert code == "fio-missing"
+    assert message.endswith("from packages")
+
+
 @pytest.mark.parametrize("fio", ["fio-3.18", "fio-3.42-135-gf5344384", "fio-4.0"])
 def test_fio_that_will_do(fio: str) -> None:
     assert not list(tool_problems(Requirement("fio", (3, 18)), probe(fio)))
