@@ -463,7 +463,7 @@ async def test_e_on_a_preset_extends_it_under_a_name_of_ones_own(home: Path) -> 
 async def test_a_preset_can_be_copied_instead(home: Path) -> None:
     async with opened(options(home), size=WIDE) as user:
         await go_to(user, "weka/read-iops")
-        await user.press("n")
+        await user.press("N")
         await user.sees("A profile of your own from weka/read-iops")
         await user.press("tab", "tab", "enter")
         await user.sees(lambda: isinstance(user.app.screen, EditorScreen))

@@ -37,6 +37,7 @@ WARM_UP = ("tui.engine.plan.plan", "asyncssh")
 CLASSES = {
     "hosts": "tui.app.screens.hosts:HostsScreen",
     "profiles": "tui.app.screens.profiles:ProfilesScreen",
+    "job": "tui.app.screens.job:JobScreen",
     "editor": "tui.app.screens.editor:EditorScreen",
     "review": "tui.app.screens.review:ReviewScreen",
     "live": "tui.app.screens.live:LiveScreen",

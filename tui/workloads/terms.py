@@ -44,7 +44,8 @@ class TermParam(Struct, frozen=True):
 class TermJob(Struct, frozen=True):
     """The profile that terms make: `slug` ends its name, `body` stands under the load generator's name.
 
-    `more` are further keys of a profile: headline, prepare, drop_caches, ...
+    `more` are further keys of a profile: headline, prepare, drop_caches, ...; `fixed` are values of terms that are no
+    parameters.
     """
 
     slug: str
@@ -52,6 +53,7 @@ class TermJob(Struct, frozen=True):
     params: Mapping[str, TermParam]
     body: Mapping[str, Any]
     more: Mapping[str, Any]
+    fixed: Mapping[str, str] = {}
 
 
 def command_in(text: str | None) -> list[str]:

@@ -230,6 +230,10 @@ class ProfilesScreen(FilteredScreen):
         else:
             self.shell.open("editor", entry.path)
 
+    def action_job(self) -> None:
+        """Describe a job without a profile."""
+        self.shell.go("job")
+
     def action_new(self) -> None:
         """Ask for a name and a way, and edit the new profile."""
         entry = self.current
@@ -263,7 +267,7 @@ class ProfilesScreen(FilteredScreen):
         if entry is None:
             return
         if entry.preset:
-            self.notify("a preset stays as it is: n makes a profile of your own from it", severity="warning")
+            self.notify("a preset stays as it is: N makes a profile of your own from it", severity="warning")
             return
         try:
             with self.app.suspend():

@@ -309,7 +309,7 @@ class ReviewScreen(GuardedScreen):
         if not self.query(Form):
             return  # where the app ends, widgets go before timers do
         starts = self.guard.seen and self.plan is not None
-        self.query_one(KeyBar).leave_out(*(() if starts else ("review.launch",)))
+        self.query_one(KeyBar).leave_out(*(() if starts else (f"{self.SCOPE}.launch",)))
         if self.plan is None:
             return
         said = review_plan.launch_line(self.plan)

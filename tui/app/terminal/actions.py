@@ -51,6 +51,7 @@ NO_MARKS = "nothing to compare yet: mark runs with Space on Runs (6), then press
 SCREENS = (
     ScreenEntry("hosts", "Hosts", "1", "choose where to run"),
     ScreenEntry("profiles", "Profiles", "2", "choose what to run"),
+    ScreenEntry("job", "Job", back="profiles", part_of="profiles"),
     ScreenEntry("editor", "Editor", back="profiles", part_of="profiles", missing="no file yet"),
     ScreenEntry("review", "Review", "3", "see and change what will happen",
           back="profiles", after_choice=True),
@@ -194,9 +195,20 @@ PROFILES = (
     Action("profiles.filter", ("slash",), "filter", "Show only profiles whose name or title holds a text", footer=2),
     Action("profiles.edit", ("e",), "edit", "Edit a profile of yours; a preset is extended or copied first", footer=3),
     Action("profiles.outside", ("E",), "editor", "Edit a profile of yours in $EDITOR"),
-    Action("profiles.new", ("n",), "new", "Start a profile of your own that changes this one, or copies it", footer=6),
+    Action("profiles.job", ("n",), "new job", "Describe a job in a form, without a profile; commas sweep", footer=6),
+    Action("profiles.new", ("N",), "extend", "Start a profile of your own that changes this one, or copies it",
+           footer=7),
     Action("profiles.view", ("v",), "job file", "Switch between the description and the rendered job file", footer=4),
     Action("profiles.pane", ("tab",), "pane", "Switch between list and text", footer=5, call="app.focus_next"),
+)
+
+JOB = (
+    Action("job.launch", ("enter", "r"), "run", "Start the run exactly as it is shown", footer=1),
+    Action("job.edit", ("e",), "change", "Change the field that was left last; Tab goes to the next one", footer=2),
+    Action("job.save", ("ctrl+s",), "save", "Write the job as a profile of yours", footer=3, priority=True),
+    Action("job.preflight", ("p",), "preflight", "Ask every host now whether it would take this run", footer=4),
+    Action("job.view", ("v",), "job file", "Switch between the plan and the job file of each step", footer=5),
+    Action("job.defaults", ("d",), "defaults", "Put every field back to its default", footer=6),
 )
 
 EDITOR = (
@@ -373,7 +385,7 @@ COMPARE = (
 )
 # ----------------------------------------------------------------------------------------------------------------------
 
-ACTIONS: tuple[Action, ...] = (*APP, *LIST, *HOSTS, *PROFILES, *EDITOR, *REVIEW, *LIVE, *RESULT, *COMPARE, *RUNS)
+ACTIONS: tuple[Action, ...] = (*APP, *LIST, *HOSTS, *PROFILES, *JOB, *EDITOR, *REVIEW, *LIVE, *RESULT, *COMPARE, *RUNS)
 
 SCOPES: dict[str, tuple[str, ...]] = {
     entry.name: (entry.name, "list", "app") if entry.lists else (entry.name, "app") for entry in SCREENS

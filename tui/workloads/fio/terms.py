@@ -27,7 +27,7 @@ TERMS = (
     JobTerm("ramp_time", "duration", "5s", "Load before the measured time; 0: none", "ramp"),
     JobTerm("direct", "flag", "1", "1: past the page cache (O_DIRECT)", "direct I/O", ("1", "0")),
     JobTerm("directory", "directory", "", "Directory on the hosts for the test files", "directory"),
-    JobTerm("filename", "path", "", "A file or block device instead of a directory", "or file, device"),
+    JobTerm("filename", "path", "", "A file or block device instead of a directory", "file, device"),
 )  # fmt: skip
 BY_NAME = {term.name: term for term in TERMS}
 STRUCTURAL = ("rw", "ioengine")  # they decide which other options there are and which figure counts
@@ -51,7 +51,8 @@ def make_job(given: GivenTerms) -> TermJob:
     place = {"filename_format": "benchtui.{host}.$jobnum.$filenum"} if "directory" in values else {}
     body = {"global": {**options, **place, "time_based": 1}, "jobs": {"job": own}}
     words = [*values["rw"], *values["bs"]]
-    return TermJob("-".join(words), _title(values), params, body, _more(values, params))
+    fixed = {name: values[name][0] for name in values if name not in params}
+    return TermJob("-".join(words), _title(values), params, body, _more(values, params), fixed)
 
 
 def _checked(given: GivenTerms) -> dict[str, Sequence[str]]:

@@ -1,0 +1,95 @@
+"""A job without a profile: the form on the left, the plan on the right, launched and saved from there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.app.driver import User, opened, options
+from tests.app.test_review import change
+from tui.app.frame.shell import Options
+from tui.app.screens.job import JobScreen
+from tui.engine.inputs.profiles import Catalogue
+from tui.model.plan import Plan
+
+
+def local(home: Path) -> Options:
+    return options(home, hosts=("local",))
+
+
+async def form(user: User) -> JobScreen:
+    await user.press("2", "n")
+    await user.sees("queue depth")
+    screen = user.app.screen
+    assert isinstance(screen, JobScreen)
+    await user.sees(lambda: screen.plan is not None)
+    return screen
+
+
+def planned(screen: JobScreen) -> Plan:
+    assert screen.plan is not None, screen.problem
+    return screen.plan
+
+
+async def test_n_on_profiles_opens_a_form_whose_plan_is_beside_it(home: Path) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        assert [host.name for host in planned(screen).hosts] == ["local"]
+        await user.sees("8 GiB")
+        await user.sees("0:35")
+
+
+async def test_commas_sweep(home: Path) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        await change(user, "bs", "4k,64k,1m")
+        await change(user, "numjobs", "1,8")
+        await user.sees(lambda: screen.plan is not None and len(screen.plan.steps) == 6)
+
+
+async def test_a_wrong_value_is_named_and_starts_nothing(home: Path) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        await change(user, "rw", "randreed")
+        await user.sees("randread")
+        await user.sees("cannot start")
+        assert screen.plan is None
+
+
+async def test_review_shows_the_same_plan(home: Path) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        await change(user, "iodepth", "1,4")
+        await user.sees(lambda: screen.plan is not None and len(screen.plan.steps) == 2)
+        job = planned(screen)
+        await user.press("escape", "3")
+        await user.sees("What will happen")
+        await user.sees(lambda: getattr(user.app.screen, "plan", None) is not None)
+        review = user.app.screen
+        assert [step.point for step in review.plan.steps] == [step.point for step in job.steps]  # type: ignore[attr-defined]
+
+
+async def test_ctrl_s_saves_the_job_as_a_profile(home: Path) -> None:
+    async with opened(local(home)) as user:
+        await form(user)
+        await change(user, "bs", "8k")
+        await user.press("ctrl+s")
+        await user.press("ctrl+u")
+        await user.types("my/reads")
+        await user.press("enter")
+        await user.sees(lambda: "saved my/reads" in user.told)
+        profile = Catalogue(user.app.paths.profiles).load("my/reads").profile
+        assert profile.params["bs"].default == "8k"
+
+
+async def test_without_a_host_it_is_for_this_machine(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await form(user)
+        assert user.app.selection.ticked == ["local"]
+
+
+async def test_d_puts_back_what_was_typed(home: Path) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        await change(user, "numjobs", "64")
+        await user.press("escape", "d")
+        await user.sees(lambda: screen.terms["numjobs"] == "8")

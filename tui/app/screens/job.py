@@ -1,0 +1,150 @@
+"""A job without a profile: its terms in a form, what they lead to beside it, launched as on Review."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.widget import Widget
+
+from tui.app.dialogs.text_entry import LineDialog
+from tui.app.screens.review import ReviewScreen
+from tui.app.widgets.field import TextInput
+from tui.app.widgets.form import FieldSpec, Form
+from tui.model.hostspec import LOCAL
+from tui.model.problem import BenchtuiError, UsageError
+
+if TYPE_CHECKING:
+    from tui.model.plan import Plan
+    from tui.workloads.base import Workload
+
+FIRST_PLACE = "/var/tmp"  # on this machine: of other hosts nobody knows where their storage is
+NAME_HELP = "family/name in small letters, such as my/reads; the profile is a YAML file that you can edit"
+
+
+class JobScreen(ReviewScreen):
+    """Pattern, block size, jobs, queue depth, target; several values with commas are measured in turn."""
+
+    SCOPE = "job"
+    CSS_PATH = "review.tcss"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.terms: dict[str, str] = {}  # as typed
+
+    @property
+    def workload(self) -> Workload:
+        """The load generator that hosts are expected to have, of those that take terms."""
+        from tui import workloads
+
+        return next(each for each in workloads.every() if each.job_terms())
+
+    async def show_choice(self) -> None:
+        """Show the form, and the plan for the chosen hosts; without hosts for this machine."""
+        selection = self.shell.selection
+        if not selection.ticked:
+            selection.put(LOCAL, server=False)
+        self.remove_class("-empty")
+        if not self.form.fields:
+            await self.fill_form()
+        self.hold_launch()
+        self.replan()
+        self.refresh_chrome()
+        if not isinstance(self.focused, Widget):
+            self.form.focus_first()
+        self.show_keys()
+
+    async def fill_form(self) -> None:
+        """Make a field for each common term."""
+        here = self.shell.selection.ticked == [LOCAL]
+        place = {"directory": FIRST_PLACE} if here else {}
+        defaults = {term.name: place.get(term.name, term.default) for term in self.workload.job_terms()}
+        self.terms = {**defaults, **self.terms}
+        await self.form.set_fields(
+            FieldSpec(term.name, self.terms[term.name], defaults[term.name], f"{term.help} ({term.name})", term.label)
+            for term in self.workload.job_terms()
+        )
+
+    @property
+    def given(self) -> dict[str, tuple[str, ...]]:
+        """Values by term; what is empty is not given."""
+        from tui.engine.inputs.terms import split_values
+
+        return {name: split_values(text) for name, text in self.terms.items() if text}
+
+    def check_field(self, name: str, text: str) -> str | None:
+        """Return what is wrong with one term by itself."""
+        from tui.engine.inputs.terms import split_values
+
+        values = split_values(text)
+        if not text:
+            return None
+        if not all(values):
+            return "a value is empty: write V1,V2"
+        place = {} if name in ("directory", "filename") else {"directory": ("/",)}
+        try:
+            self.workload.job_of_terms({**place, name: values})
+        except UsageError as error:
+            return error.problems[0].message.rpartition(f"{name}={text}: ")[2]
+        return None
+
+    @on(Form.Edited)
+    async def form_edited(self, event: Form.Edited) -> None:  # type: ignore[override]
+        """Keep what was typed and plan again."""
+        event.prevent_default()  # Review keeps parameters
+        self.terms = self.form.values
+        self.replan()
+
+    def build_plan(self) -> Plan:
+        """Return the plan of the terms, and choose their profile: Review shows the same. Raises UsageError."""
+        from tui.engine.inputs.terms import made_profile
+
+        catalogue, selection = self.shell.catalogue, self.shell.selection
+        name = catalogue.keep_job(made_profile(self.workload, self.given))
+        self.loaded = catalogue.load(name)
+        selection.choose_profile(name)
+        selection.change_nothing()
+        selection.changes += 1
+        self.show_defaults()
+        return super().build_plan()
+
+    def show_defaults(self) -> None:
+        """Show in empty fields what holds there."""
+        job = self.workload.job_of_terms(self.given)
+        holds = {name: param.values[0] for name, param in job.params.items()} | dict(job.fixed)
+        for field in self.form.fields:
+            field.query_one(TextInput).placeholder = holds.get(field.spec.name, "")
+
+    def show_changes(self) -> None:
+        """Count the fields in which something else stands than the default."""
+        changed = sum(field.has_class("-changed") for field in self.form.fields)
+        self.form.border_subtitle = f"{changed} changed" if changed else "defaults"
+
+    async def action_defaults(self) -> None:
+        """Put every field back to its default."""
+        self.terms = {}
+        await self.fill_form()
+        self.replan()
+
+    def action_save(self) -> None:
+        """Ask for a name and write the job as a profile."""
+        if self.plan is None or self.loaded is None:
+            self.notify(self.problem or "nothing to save yet", severity="error")
+            return
+        name = f"my/{self.loaded.profile.profile.partition('/')[2]}"
+        self.app.push_screen(LineDialog("Save as a profile", NAME_HELP, name, "save"), partial(self.save, self.given))
+
+    def save(self, given: dict[str, tuple[str, ...]], tag: str | None) -> None:
+        """Write the profile; it stays on Profiles."""
+        from tui.engine.inputs.profile_files import create
+        from tui.engine.inputs.terms import made_profile
+
+        if not tag:
+            return
+        try:
+            path = create(self.shell.catalogue, tag, made_profile(self.workload, given, tag))
+        except BenchtuiError as error:
+            self.notify(str(error), severity="error")
+            return
+        self.notify(f"saved {tag}: {path}")
