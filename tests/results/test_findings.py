@@ -179,7 +179,9 @@ def test_a_measurement_of_the_length_asked_for_is_shown_with_its_seconds(tmp_pat
 
 def test_only_checks_that_had_evidence_count_as_made(tmp_path: Path) -> None:
     alone = build_record(run_of(tmp_path / "one", ["h1"], [*host_run("h1", 5.0, 35.0), closed(40.0)], 30.0))
-    assert alone.checks == ["V01", "host-loss", "stall", "short", "V09", "V10", "V11", "V30", "V28"]
+    assert alone.checks == [
+        "V01", "rate-mismatch", "series-mismatch", "host-loss", "stall", "short", "V09", "V10", "V11", "V30", "V28"
+    ]  # fmt: skip
     assert (alone.checks_not_made or {})["V12"] == "fewer than two hosts measured"
     several = record_of(tmp_path / "three", {"h1": 5.0, "h2": 5.0, "h3": 5.0}, 60.0)
     assert {"V12", "V13", "V14", "clock-step", "host-loss", "short"} <= set(several.checks or [])

@@ -25,6 +25,7 @@ from tui.model.event import (
     HostFactsCollected,
     HostProblem,
     HostResult,
+    LatencyResult,
     Message,
     NoteAdded,
     PhaseEnded,
@@ -441,10 +442,14 @@ def test_the_headline_of_a_latency_sweep_is_its_quickest_point(tmp_path: Path) -
     slow = next(event for event in events if isinstance(event, HostResult))
     read = slow.dirs["read"]
     assert read.clat is not None
-    quick = msgspec.structs.replace(read, clat=msgspec.structs.replace(read.clat, mean_ns=7.0))
+    n = read.clat.n
+    quick = {
+        host: msgspec.structs.replace(read, clat=LatencyResult(n, 7, 7 + place, 7.0, 0.0), lat=None)
+        for place, host in enumerate(("h1", "h2"))
+    }
     plan.headline = Headline("latency", "read")
     plan.steps = [msgspec.structs.replace(plan.steps[0], index=index, params={"bs": index}) for index in (0, 1)]
-    added = [msgspec.structs.replace(slow, host=host, step=1, dirs={"read": quick}) for host in ("h1", "h2")]
+    added = [msgspec.structs.replace(slow, host=host, step=1, dirs={"read": quick[host]}) for host in quick]
     headline = build_record(run_dir_of("ramp", tmp_path / "run", [*events[:-1], *added, events[-1]], plan)).headline
     assert headline is not None
     assert (headline.value, headline.step) == (7.0, 1)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from tui.judge import data, hosts, load, machines, observed, steadiness
+from tui.judge import data, hosts, identities, load, machines, observed, steadiness
 from tui.judge.check import Check, RunEvidence, UnknownError
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 CHECKS: tuple[Check, ...] = (
     *load.ERROR_CHECKS,
+    *identities.IDENTITY_CHECKS,
     *hosts.OVERLAP_CHECKS,
     *load.LOAD_CHECKS,
     *data.DATA_CHECKS,

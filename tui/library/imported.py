@@ -252,6 +252,7 @@ def _step(plan: Plan, step: Step, found: Measured, begun: float, state: RunState
         for host, span in _spans(found).items()
     }
     measurement = _measurement(step, found, begun)
+    state.at_step(step.index).results = results  # as the tools printed them, beside what the record makes of them
     figures = StepFigures(results, measurement, {}, kind).record()  # logs end before their load: no rate in a window
     metadata = _metadata(step, found, state)
     errors = [

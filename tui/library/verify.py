@@ -27,7 +27,7 @@ from tui.library.load import load_record
 from tui.library.manifest import check, damaged, fingerprint
 from tui.library.pack import PackedRun, read_pack
 from tui.model.bounded import read_file
-from tui.model.event import HostResult, MetadataResult, Sample, StepStarted, TaskEnded
+from tui.model.event import DirectionResult, HostResult, MetadataResult, Sample, StepStarted, TaskEnded
 from tui.model.plain import printable, printable_lines
 from tui.model.plain_data import format_utc
 from tui.model.plan import Plan, Step
@@ -204,9 +204,25 @@ def _of_result(again: HostResult | None, told: HostResult, where: str) -> Iterat
     again = replace(again, t=told.t, final=told.final)
     if told.failed_ios is None:  # it is older than this count
         again = replace(again, failed_ios=None)
+    if not _has_shortest(told):
+        again = _without_shortest(again)
     for name in again.__struct_fields__:
         if getattr(again, name) != getattr(told, name):
             yield f"{where}: {name} of the result is not what the raw output says"
+
+
+def _has_shortest(result: HostResult) -> bool:
+    """Tell whether a result says how long the shortest of its jobs ran: those of before 2026-11-26 do not."""
+    return any(part.shortest_s for dirs in (result.dirs, *result.jobs.values()) for part in dirs.values())
+
+
+def _without_shortest(result: HostResult) -> HostResult:
+    jobs = {job: _plain_dirs(dirs) for job, dirs in result.jobs.items()}
+    return replace(result, dirs=_plain_dirs(result.dirs), jobs=jobs)
+
+
+def _plain_dirs(dirs: dict[str, DirectionResult]) -> dict[str, DirectionResult]:
+    return {name: replace(part, shortest_s=0.0) for name, part in dirs.items()}
 
 
 def _of_operations(run_dir: Path, step: Step, journalled: Journalled, said: MetadataResult | None) -> Iterator[str]:

@@ -39,6 +39,15 @@ def index_to_value(index: int) -> int:
     return base + (((index & (PLAT_VAL - 1)) * 2 + 1) << error_bits >> 1)
 
 
+def bucket_edges(index: int) -> tuple[int, int]:
+    """Return the least and the largest latency in ns that fall into a bucket; the top one takes all beyond, too."""
+    if index < PLAT_VAL << 1:
+        return index, index
+    error_bits = (index >> PLAT_BITS) - 1
+    low = (1 << (error_bits + PLAT_BITS)) + ((index & (PLAT_VAL - 1)) << error_bits)
+    return low, low + (1 << error_bits) - 1
+
+
 def key_to_index(key_ns: int) -> int:
     """Return the bucket that a json+ key names. Builds of fio with more groups have keys beyond 1855: same formula."""
     index = KEYS.get(key_ns)

@@ -321,6 +321,12 @@ def _latency(
     return combine(found) if found and len(found) == len(busy) else None
 
 
+def _shortest_s(parts: Sequence[DirectionResult]) -> float:
+    """Return the least time that a part ran for; 0 where all ran as long."""
+    spans = [part.shortest_s or part.runtime_s for part in parts if part.ios]
+    return min(spans) if spans and min(spans) < max(part.runtime_s for part in parts) else 0.0
+
+
 def combine_directions(parts: Sequence[DirectionResult]) -> DirectionResult:
     """Return one direction of parts that ran at the same time.
 
@@ -339,4 +345,5 @@ def combine_directions(parts: Sequence[DirectionResult]) -> DirectionResult:
         clat=_latency(parts, lambda part: part.clat),
         lat=_latency(parts, lambda part: part.lat),
         rounded=list(dict.fromkeys(name for part in parts for name in part.rounded)),
+        shortest_s=_shortest_s(parts),
     )

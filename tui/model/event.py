@@ -266,6 +266,7 @@ class DirectionResult(Struct, omit_defaults=True):
     clat: LatencyResult | None = None
     lat: LatencyResult | None = None
     rounded: list[str] = field(default_factory=list)
+    shortest_s: float = 0.0  # of parts that were added up and ran for unlike times, the least; 0: all ran as long
 
 
 class HostResult(Event, tag="host_result"):

@@ -159,6 +159,14 @@ class MpiLaunch(Struct, frozen=True, omit_defaults=True):
         return self.ranks_per_host * hosts
 
 
+class BlockShare(Struct, frozen=True, omit_defaults=True):
+    """Sizes of I/Os from `low` to `high` bytes, and which share of a job's I/Os has them; None: nobody said."""
+
+    low: int
+    high: int
+    share: float | None = None
+
+
 class JobLoad(Struct, frozen=True, omit_defaults=True):
     """One job of a step as each host runs it, in the field's words: what judging its figures takes.
 
@@ -183,6 +191,9 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     durable: str = ""  # how writes are made durable as they go: "fdatasync=1"; empty: never before the end
     flushed: str = ""  # how they are at the end: "end_fsync=1"
     block_bytes: int | None = None  # of each I/O; None: they differ, or nobody said
+    blocks: dict[str, tuple[BlockShare, ...]] = field(default_factory=dict)  # by direction, where sizes differ
+    poisson: bool = False  # the offered rate comes at random times
+    whole_blocks: bool = False  # no I/O is shorter than its block, at the end of a file neither
     in_vain: str = ""  # what is asked for and does not act: "iodepth has no effect with psync: it is synchronous"
     idle: tuple[str, ...] = ()  # lines of the job file that change nothing with this engine: "iodepth=16"
 

@@ -285,6 +285,14 @@ def differences(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEv
         yield ObjectionEvidence("fact", f"{label}: {''.join(text for text, _ in runs)}")
 
 
+FIGURES_AGREE = (
+    "rate-mismatch",
+    "size-mismatch",
+    "latency-mismatch",
+    "series-mismatch",
+    "copied-output",
+    "impossible-time",
+)
 OBJECTIONS: tuple[Objection, ...] = (
     Objection("cache", "It came from a cache", ("V03", "V05", "V06", "V07", "V21", "rank-shift"), ("V03",), prepared),
     Objection("holes", "The files had holes", ("V04",), ("V04",), layout, no_reads),
@@ -297,7 +305,9 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection("lagged", "One host lagged", ("V14", "host-loss"), ("V14",), laggards, one_host),
     Objection("averaged", "The percentiles are averaged", (), (), merged, no_latencies),
     Objection("waiting", "The latency leaves out waiting", ("slat", "V24"), (), waiting, no_latencies),
-    Objection("depth", "That was not the stated load", ("V02", "depth", "V24"), ("V02",)),
+    Objection(
+        "depth", "That was not the stated load", ("V02", "depth", "V24", "above-depth", "above-offered"), ("V02",)
+    ),
     Objection("errors", "Errors were left out", ("V01", "host-loss", "V29"), ("V01",), errors),
     Objection("durable", "The writes were not durable", ("V25", "sync"), ("V25",), attested, no_writes),
     Objection("clocks", "The clocks were wrong", ("V13", "clock-step"), ("V13",), clock_offsets, one_host),
@@ -305,7 +315,7 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection("quiet", "Something else was running", ("V17", "other-load"), ("V17",)),
     Objection("fresh", "The storage was not in its usual state", ("precondition", "V08", "V18", "attest"), (), lasting),
     Objection("tuned", "The machine was not tuned", ("V19",), ("V19",)),
-    Objection("changed", "The figures were changed afterwards", (), (), kept),
+    Objection("changed", "The figures were changed afterwards", FIGURES_AGREE, (), kept),
 )
 
 

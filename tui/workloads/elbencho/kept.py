@@ -16,6 +16,7 @@ from tui.model.plain_data import percentile_name
 from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
+from tui.workloads.elbencho.buckets import QUARTER
 from tui.workloads.elbencho.kept_table import table_rows
 from tui.workloads.elbencho.output import Done, done, part, whole
 from tui.workloads.elbencho.phases import Phase, phase_of
@@ -180,7 +181,9 @@ def _latency(row: Row, prefix: str, ios: int) -> LatencyResult | None:
         if (value := _number(row, f"{prefix}IO p{printed}")) is not None
         and (name := percentile_name(printed)) is not None
     }
-    return LatencyResult(ios, round(low * 1000), round(high * 1000), mean * 1000, None, percentiles)
+    return LatencyResult(
+        ios, round(low * 1000), round(high * 1000), mean * 1000, None, percentiles, bucket_width=round(QUARTER - 1, 6)
+    )
 
 
 def _loads(row: Row, phase: str, result: HostResult, hosts: int) -> Iterator[JobLoad]:

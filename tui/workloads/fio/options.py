@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from tui.model.plan import HostTask, JobLoad
+from tui.model.plan import BlockShare, HostTask, JobLoad
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration, parse_size
 from tui.workloads.fio.option_table import IN_A_FILE, TARGETS, is_external
@@ -298,6 +298,9 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         durable=_durable(job),
         flushed=_named(job, ("end_fsync", "fsync_on_close")),
         block_bytes=_block(job),
+        blocks={} if _block(job) else _blocks(job),
+        poisson=job.get("rate_process") == "poisson",
+        whole_blocks=True,
         in_vain=depth_in_vain(job),
         idle=(f"iodepth={job.get('iodepth')}",) if job.keeps_no_depth and job.get("iodepth") else (),
     )
@@ -308,6 +311,40 @@ def _block(job: JobOptions) -> int | None:
     given = job.get("bs") or "4k"
     several = any(job.get(name) for name in ("bsrange", "bssplit")) or "," in given or "-" in given
     return None if several else job.size("bs") or 4096
+
+
+def _blocks(job: JobOptions) -> dict[str, tuple[BlockShare, ...]]:
+    """Return the sizes of I/Os by direction; lists have a place for read, write and trim, the last one for the rest."""
+    if job.count("num_range", 1) > 1:
+        return {}
+    if split := job.get("bssplit"):
+        given, read = split, _split
+    elif ranges := job.get("bsrange"):
+        given, read = ranges, _range
+    else:
+        given, read = job.get("bs") or "4k", _range
+    try:
+        places = [read(part) for part in given.split(",")]
+    except ValueError:
+        return {}
+    found = {name: places[min(place, len(places) - 1)] for place, name in enumerate(RATED)}
+    return {name: shares for name, shares in found.items() if name in job.access and shares}
+
+
+def _range(given: str) -> tuple[BlockShare, ...]:
+    """Return the sizes of `4k` or `4k-64k`. Raises ValueError."""
+    sizes = [parse_size(part) for part in _RANGE.split(given) if part]
+    return (BlockShare(min(sizes), max(sizes), 1.0),) if sizes else ()
+
+
+def _split(given: str) -> tuple[BlockShare, ...]:
+    """Return the sizes of `4k/10:64k/50:32k/`: what has no percentage shares the rest. Raises ValueError."""
+    parts = [part.partition("/") for part in given.split(":") if part]
+    told = [float(share) / 100 if share else None for _, _, share in parts]
+    left = max(1.0 - sum(share or 0.0 for share in told), 0.0) / max(told.count(None), 1)
+    shares = [left if share is None else share for share in told]
+    sizes = [parse_size(size) for size, _, _ in parts]
+    return tuple(BlockShare(size, size, share) for size, share in zip(sizes, shares, strict=True) if share)
 
 
 def _rates(job: JobOptions, option: str) -> dict[str, float]:

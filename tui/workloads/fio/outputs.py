@@ -95,7 +95,15 @@ def json_outputs(text: str, file: str) -> list[ImportedOutput]:
         if kept and document.is_of_same(kept[-1]):
             kept.pop()
         kept.append(document)
-    return [output for place, document in enumerate(kept) for output in _outputs(document, place)]
+    found = [output for place, document in enumerate(kept) for output in _outputs(document, place)]
+    if found and _is_cut(text):
+        found[-1].result.final = False
+    return found
+
+
+def _is_cut(text: str) -> bool:
+    """Tell whether a stream ends inside of an object: the last whole one was printed while fio was running."""
+    return text.rfind("\n{\n") > text.rfind("\n}\n") > 0
 
 
 def _objects(text: str, file: str) -> Iterator[tuple[int, bytes]]:

@@ -285,7 +285,7 @@ def latency_result(latency: StatusLatency | None) -> LatencyResult | None:
         max_ns=int(latency.max),
         mean_ns=latency.mean,
         stddev_ns=latency.stddev,
-        percentiles_ns=printed if histogram is None else histogram.percentiles(_wanted(printed), int(latency.max)),
+        percentiles_ns=_filled_in(printed, histogram, int(latency.max)),
         buckets=None if histogram is None else histogram.buckets,
     )
 
@@ -295,6 +295,15 @@ def _printed(latency: StatusLatency) -> dict[str, int]:
     most, told = int(latency.max), latency.percentile or {}
     named = {name: value for printed, value in told.items() if (name := percentile_name(printed)) is not None}
     return {name: min(int(named[name]), most) for name in sorted(named, key=float)}
+
+
+def _filled_in(printed: dict[str, int], histogram: Histogram | None, most: int) -> dict[str, int]:
+    """Return what fio printed, and the other percentiles of every record from its buckets."""
+    if histogram is None:
+        return printed
+    wanted = _wanted(printed)
+    found = histogram.percentiles(wanted, most) | printed
+    return {label(share): found[label(share)] for share in wanted}
 
 
 def _wanted(printed: dict[str, int]) -> list[float]:
@@ -359,6 +368,7 @@ def _over_waves(waves: Sequence[Sequence[StatusJob]], name: str) -> DirectionRes
         merged.runtime_s = sum(part.runtime_s for part in parts)
         merged.iops = merged.ios / merged.runtime_s if merged.runtime_s else 0.0
         merged.bw_bytes_per_s = merged.bytes / merged.runtime_s if merged.runtime_s else 0.0
+        merged.shortest_s = 0.0
     return merged
 
 

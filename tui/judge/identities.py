@@ -1,0 +1,678 @@
+"""Identities: what the figures of any result must satisfy among themselves, whatever was measured.
+
+Each is arithmetic, not experience: a violation means that a figure was changed, misread, or belongs to another load.
+Slack comes from how figures are printed (digits, buckets, whole milliseconds) and from what a load may legitimately do
+at its edges; the derivation stands where the slack is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import isnan, sqrt
+from typing import Protocol
+
+import msgspec
+from msgspec import Struct
+
+from tui.judge.check import CheckResult, Moot, RunEvidence, StepEvidence, UnknownError, run_check, step_check
+from tui.metrics import units
+from tui.metrics.buckets import TOP_BUCKET, bucket_edges, label, rank
+from tui.metrics.figures import Latency
+from tui.metrics.histogram import percentiles_of
+from tui.metrics.registry import BOTH, MIXED, direction
+from tui.model.event import Buckets, DirectionResult, HostResult
+from tui.model.plan import JobLoad, Step
+from tui.model.step_record import Scalar
+
+PRINTED = 0.005  # three significant digits, the fewest that tools print: 1.00 may be 0.995 or 1.005
+COUNTED = 1e-4  # counts over whole milliseconds, of a second or more; fio prints the rate of these very numbers
+SHORTEST_S = 1.0  # below, a millisecond is more than COUNTED
+BUCKET = 1 / 64  # width of a bucket, as a share of its low edge
+SIGMAS = 6.0  # of chance: two in a thousand million results
+CLOCK = 0.02  # two readings of the clock per I/O, and rounding of means
+STARTING_S = 1.0  # a phase begins and ends by the jump host's clock, to the delay of a message
+LEAST_IOS = 100  # of fewer I/Os two results may be alike by chance, where clocks count microseconds
+ONE_BYTE = 1.0
+KIB = 1024.0  # terse output of fio has whole I/Os and whole KiB per second, cut off
+
+
+RateText = Callable[[float | None], str]
+
+
+class Figures(Protocol):
+    """One direction of one host, of the journal or of a record."""
+
+    @property
+    def ios(self) -> int: ...  # noqa: D102
+    @property
+    def bytes(self) -> int: ...  # noqa: D102
+    @property
+    def iops(self) -> float | None: ...  # noqa: D102
+    @property
+    def bw_bytes_per_s(self) -> float | None: ...  # noqa: D102
+    @property
+    def runtime_s(self) -> float | None: ...  # noqa: D102
+    @property
+    def short_ios(self) -> int | None: ...  # noqa: D102
+    @property
+    def drop_ios(self) -> int | None: ...  # noqa: D102
+    @property
+    def slat(self) -> Latency | None: ...  # noqa: D102
+    @property
+    def clat(self) -> Latency | None: ...  # noqa: D102
+    @property
+    def lat(self) -> Latency | None: ...  # noqa: D102
+    @property
+    def rounded(self) -> list[str]: ...  # noqa: D102
+
+
+class Counted(Struct, frozen=True):
+    """One direction of a host, or of one of its jobs, as the load generator counted it.
+
+    `loads` are the jobs behind it; `failed`: I/Os that ended in an error are in the counts, or may be.
+    """
+
+    host: str
+    job: str
+    name: str
+    figures: Figures
+    loads: Sequence[JobLoad]
+    failed: bool = False
+    shortest_s: float = 0.0
+
+    @property
+    def where(self) -> str:
+        """Return what it is of: ``h1, job log, read``."""
+        return ", ".join(part for part in (self.host, self.job and f"job {self.job}", self.name) if part)
+
+    def error(self, what: str, measured: float | None, expected: float | None) -> CheckResult:
+        """Return the finding of a violated identity."""
+        scope: dict[str, Scalar] = {"hosts": self.host, "direction": self.name}
+        if self.job:
+            scope["job"] = self.job
+        return CheckResult("error", f"{self.where}: {what}", _digits(measured), _digits(expected), scope)
+
+    def slack(self, *names: str) -> float:
+        """Return by which share figures may be off as they were printed: half a unit of the last digit of each."""
+        return sum(PRINTED for name in names if name in self.figures.rounded)
+
+
+def _digits(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.6g}")
+
+
+def counted(at: StepEvidence) -> list[Counted]:
+    """Return every direction of every host and job of a step that is whole. Raises UnknownError when there is none.
+
+    Published figures are not looked at: each was rounded by hand, to digits of its own. What a tool that was killed
+    printed last may be torn: its counters are then of different moments.
+    """
+    found = list(_of_journal(at.step, at.run.seen.state.at_step(at.step.index).results))
+    if not found:
+        raise UnknownError("no host has a final result with counts")
+    return found
+
+
+def _of_journal(step: Step, told: Mapping[str, HostResult]) -> Iterator[Counted]:
+    for host, result in told.items():
+        if not result.final:
+            continue
+        failed = bool(result.errors or result.failed_ios)
+        yield from _of_dirs(host, "", result.dirs, step.jobs, failed=failed)
+        for job, dirs in result.jobs.items():
+            yield from _of_dirs(host, job, dirs, [each for each in step.jobs if each.name == job], failed=failed)
+
+
+def _of_dirs(
+    host: str, job: str, dirs: Mapping[str, DirectionResult], loads: Sequence[JobLoad], *, failed: bool
+) -> Iterator[Counted]:
+    for name, part in dirs.items():
+        if part.ios:
+            yield Counted(host, job, name, part, _doing(loads, name), failed, part.shortest_s)
+
+
+def _doing(loads: Sequence[JobLoad], name: str) -> list[JobLoad]:
+    """Return the jobs that do a direction; of reads and writes that are counted together those of either."""
+    return [load for load in loads if name in load.directions or name in (MIXED, BOTH)]
+
+
+# -- counts, rates and time
+
+
+@step_check(
+    "rate-mismatch",
+    "Rate x time",
+    rule="IOPS x runtime are the I/Os, and bandwidth x runtime the bytes, to the digits that are printed",
+    advice="Look at the tool's own output under raw/: one of the three figures was changed, or misread.",
+    source="counts, rates and runtime of the load generator",
+    live=False,
+)
+def rate_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
+    """A rate is a count divided by a time. Where the three do not agree, at least one of them is not what was
+    measured, and nobody can say which."""
+    for each in counted(at):
+        seconds = each.figures.runtime_s
+        if not seconds or seconds < SHORTEST_S:
+            continue
+        for count, rate, names, text in (
+            (each.figures.ios, each.figures.iops, ("ios", "iops"), _iops),
+            (each.figures.bytes, each.figures.bw_bytes_per_s, ("bytes", "bw_bytes_per_s"), units.bandwidth),
+        ):
+            if count and rate and (expected := _other_rate(at, each, count, rate, names)):
+                what = f"{units.exact(count)} {names[0].replace('ios', 'I/Os')} in {units.seconds(seconds)} are "
+                yield each.error(f"{what}{text(expected)}, but the result says {text(rate)}", rate, expected)
+
+
+def _iops(value: float | None) -> str:
+    return f"{units.iops(value)} IOPS"
+
+
+def _other_rate(at: StepEvidence, each: Counted, count: int, rate: float, names: tuple[str, str]) -> float | None:
+    """Return the rate that a count makes, when it is not the one that is told.
+
+    Rates of jobs that ran side by side are added up, each over its own time, so that the sum lies between the count
+    over the longest and over the shortest time.
+    """
+    seconds = each.figures.runtime_s or 0.0
+    slack = COUNTED + each.slack(*names) + at.run.rounding
+    least, most = count / seconds, count / (each.shortest_s or seconds)
+    digit = (1.0 if names[1] == "iops" else KIB) if names[1] in each.figures.rounded else 1 / seconds
+    if least * (1 - slack) - digit <= rate <= most * (1 + slack) + digit:
+        return None
+    return least
+
+
+@step_check(
+    "size-mismatch",
+    "I/Os x block size",
+    rule="bytes are the I/Os times the block size of the job; of split sizes their mean, within six standard errors",
+    advice="Look at the job file and the tool's own output: the bytes belong to another block size, or were changed.",
+    source="I/Os and bytes of the load generator; bs, bsrange and bssplit of the job",
+    live=False,
+)
+def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
+    """A bandwidth that belongs to another block size than the one that is named beside it is another load's."""
+    looked = False
+    for each in counted(at):
+        span = _sizes(at, each)
+        if span is None:
+            continue
+        looked = True
+        mean, (low, high) = each.figures.bytes / each.figures.ios, span
+        slack = each.slack("ios", "bytes") + at.run.rounding
+        if not low * (1 - slack) - ONE_BYTE <= mean <= high * (1 + slack) + ONE_BYTE:
+            wanted = units.size(low) if low == high else f"{units.size(low)} to {units.size(high)}"
+            what = f"{units.exact(each.figures.bytes)} bytes by {units.exact(each.figures.ios)} I/Os are "
+            what += f"{units.size(mean)} each, and the job has blocks of {wanted}"
+            yield each.error(what, mean, low if mean < low else high)
+    if not looked:
+        raise UnknownError("block sizes are not known, or no data is moved")
+
+
+def _sizes(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
+    """Return between which sizes the mean I/O lies; None where nobody can tell."""
+    loads = each.loads
+    if not loads or not direction(each.name).in_total or not all(load.stores and _told(load, each) for load in loads):
+        return None
+    if "ios" in each.figures.rounded and (each.figures.runtime_s or 0.0) < SHORTEST_S:
+        return None  # a rate in whole numbers, times milliseconds
+    spans = [_span_of(at, each, load, name) for load in loads for name in _names(load, each.name)]
+    low, high = min(span[0] for span in spans), max(span[1] for span in spans)
+    lost = (each.figures.short_ios or 0) + (each.figures.drop_ios or 0)
+    return (0.0 if lost or each.failed else low), high
+
+
+def _told(load: JobLoad, each: Counted) -> bool:
+    return load.block_bytes is not None or all(load.blocks.get(name) for name in _names(load, each.name))
+
+
+def _names(load: JobLoad, name: str) -> Sequence[str]:
+    return (name,) if name in load.directions else load.directions
+
+
+def _span_of(at: StepEvidence, each: Counted, load: JobLoad, name: str) -> tuple[float, float]:
+    """Return the least and the largest mean size of a job's I/Os in one direction.
+
+    Of split sizes the shares are chances, drawn anew for each I/O: the mean of n has a standard error of the sizes'
+    deviation by the root of n. A block that does not fit before the end of a file is cut to the smallest size, so that
+    each way through a file of S bytes ends in largest/smallest small I/Os at most.
+    """
+    parts = load.blocks.get(name)
+    if not parts:
+        whole = float(load.block_bytes or 0)
+        return whole, whole
+    low, high = float(min(part.low for part in parts)), float(max(part.high for part in parts))
+    if any(part.low != part.high or part.share is None for part in parts):
+        return low, high
+    shares = [(float(part.low), part.share or 0.0) for part in parts]
+    mean = sum(size * share for size, share in shares)
+    spread = sqrt(sum(share * (size - mean) ** 2 for size, share in shares))
+    error = SIGMAS * spread / sqrt(each.figures.ios)
+    files = [spec.size_bytes for task in at.step.tasks if task.host == each.host for spec in task.files]
+    smallest = min((size for size in files if size), default=0)
+    cut = smallest / (smallest / mean + high / low) if smallest else low
+    return max(low, cut - error), min(high, mean + error)
+
+
+@step_check(
+    "above-offered",
+    "Achieved load within offered load",
+    rule="no host does more than the rate that its jobs are held at",
+    advice="The rate was not applied, or the result is of another load: compare the job file and the command line.",
+    source="rate and rate_iops of the job; counts of the load generator",
+    live=False,
+)
+def above_offered(at: StepEvidence) -> Iterator[CheckResult]:
+    """A load that is held at a rate cannot exceed it: if it does, another load was running, or another result is
+    shown."""
+    found = [(each, offered) for each in counted(at) for offered in [_offered(each)] if any(offered)]
+    if not found:
+        raise UnknownError(Moot.RATE)
+    for each, (ios, amount) in found:
+        yield from _above(at, each, ios, each.figures.iops, 1.0, _iops)
+        block = float(max((load.block_bytes or _largest(load) for load in each.loads), default=0))
+        yield from _above(at, each, amount, each.figures.bw_bytes_per_s, block, units.bandwidth)
+
+
+def _largest(load: JobLoad) -> int:
+    return max((part.high for parts in load.blocks.values() for part in parts), default=0)
+
+
+def _offered(each: Counted) -> tuple[float, float]:
+    """Return I/Os and bytes per second that one host is offered; 0 unless each of its jobs has such a rate."""
+    ios = [sum(load.rate_iops.get(name, 0.0) for name in _names(load, each.name)) for load in each.loads]
+    amount = [sum(load.rate_bytes_per_s.get(name, 0.0) for name in _names(load, each.name)) for load in each.loads]
+    return (sum(ios) if ios and all(ios) else 0.0), (sum(amount) if amount and all(amount) else 0.0)
+
+
+def _above(
+    at: StepEvidence,
+    each: Counted,
+    offered: float,
+    reached: float | None,
+    unit: float,
+    text: RateText,
+) -> Iterator[CheckResult]:
+    """Yield a rate that is above the one offered by more than one I/O in flight each and by chance.
+
+    A load that fell behind in its ramp makes up for it afterwards, so that a ramp may add all of its time. Poisson
+    arrivals in T seconds have a deviation of the root of their number; fio draws them for each worker.
+    """
+    seconds = each.figures.runtime_s or 0.0
+    if not offered or not reached or not seconds or seconds < SHORTEST_S or each.failed:
+        return  # a job that gives up tells a shorter time than it ran for
+    most = offered * (1 + at.step.ramp_s / seconds) + sum(load.held for load in each.loads) * unit / seconds
+    if any(load.poisson for load in each.loads):
+        most += SIGMAS * sqrt(offered * seconds * unit) / seconds
+    if reached > most * (1 + PRINTED + each.slack("iops", "bw_bytes_per_s")):
+        yield each.error(f"{text(reached)}, and only {text(offered)} were offered", reached, offered)
+
+
+@step_check(
+    "above-depth",
+    "In flight within queue depth",
+    rule="IOPS x mean latency is at most iodepth x numjobs of the jobs",
+    advice="Figure, latency or depth are not of the same load: look at the job file and the tool's own output.",
+    source="Little's law, as an upper bound: it holds for loads with a rate or think time too",
+    live=False,
+)
+def above_depth(at: StepEvidence) -> Iterator[CheckResult]:
+    """No more I/Os can be in flight than the load generator has places for. What exceeds them was not measured."""
+    if not at.step.jobs:
+        raise UnknownError("what the load holds in flight is not known")
+    groups: dict[tuple[str, str], list[Counted]] = {}
+    for each in counted(at):
+        if direction(each.name).in_total and _whole(each) is not None:
+            groups.setdefault((each.host, each.job), []).append(each)
+    if not groups:
+        raise UnknownError("latencies of the hosts are not known")
+    for parts in groups.values():
+        jobs = [job for job in at.step.jobs if not parts[0].job or job.name == parts[0].job]
+        yield from _above_depth(at, parts, jobs)
+
+
+def _above_depth(at: StepEvidence, parts: Sequence[Counted], jobs: Sequence[JobLoad]) -> Iterator[CheckResult]:
+    """Yield that more was in flight than there are places.
+
+    The waits of all I/Os together fit into places x time, where an I/O that was sent before the begin (in a ramp) adds
+    its whole wait, once for each place.
+    """
+    waves = [sum(job.held for job in jobs if job.wave == wave) for wave in {job.wave for job in jobs}]
+    seconds = max(each.figures.runtime_s or 0.0 for each in parts)
+    if not waves or seconds < SHORTEST_S or any(each.failed for each in parts):
+        return
+    latencies = [latency for each in parts if (latency := _whole(each)) is not None]
+    waited = sum(latency.n * (latency.mean_ns or 0.0) for latency in latencies) / 1e9
+    longest = max(latency.max_ns or 0 for latency in latencies) / 1e9
+    slack = CLOCK + at.run.rounding + max(each.slack("ios", "lat", "clat") for each in parts)
+    held = max(waves)
+    if waited > held * (seconds + longest) * (1 + slack):
+        flying = waited / seconds
+        name = " and ".join(each.name for each in parts)
+        whole = Counted(parts[0].host, parts[0].job, name, parts[0].figures, jobs)
+        yield whole.error(f"{flying:.1f} I/Os in flight by IOPS x latency, and the jobs keep {held}", flying, held)
+
+
+def _whole(each: Counted) -> Latency | None:
+    """Return the latency from submission on, whole where it is known."""
+    return each.figures.lat or each.figures.clat
+
+
+# -- latencies
+
+
+@step_check(
+    "latency-mismatch",
+    "Latencies agree",
+    rule="count, minimum, mean, maximum, deviation and percentiles of each latency fit one set of I/Os, and the "
+    "histogram where there is one",
+    advice="Look at the tool's own output under raw/: a latency was changed, or is of another result.",
+    source="latencies and buckets of the load generator",
+    live=False,
+)
+def latency_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
+    """Percentiles rise, the mean lies where the percentiles leave room for it, and a histogram has as many I/Os as
+    were counted. Figures that break this were not measured together."""
+    looked = False
+    for each in counted(at):
+        for kind in ("slat", "clat", "lat"):
+            latency: Latency | None = getattr(each.figures, kind)
+            if latency is None or not latency.n or latency.mean_ns is None:
+                continue
+            looked = True
+            exact = kind not in each.figures.rounded and not at.run.rounding
+            rounding = 0.0 if exact else PRINTED + at.run.rounding
+            for what, measured, expected in _disagreements(latency, rounding):
+                yield each.error(f"{kind}: {what}", measured, expected)
+        yield from _kinds_apart(each)
+    if not looked:
+        raise UnknownError("there are no latencies")
+
+
+Disagreement = tuple[str, float, float]
+
+
+def _disagreements(latency: Latency, rounding: float) -> Iterator[Disagreement]:
+    """Yield what of a latency contradicts the rest of it."""
+    yield from _out_of_order(latency, rounding)
+    yield from _deviation(latency, rounding)
+    if latency.buckets is None or not latency.buckets.n or rounding:
+        yield from _mean_off(latency, _by_percentiles(latency), rounding)
+        return
+    total = sum(latency.buckets.n)
+    if total != latency.n:
+        yield f"{units.exact(latency.n)} I/Os, and {units.exact(total)} in the histogram", latency.n, total
+        return
+    if latency.bucket_width is not None or latency.buckets.upper_ns:
+        return  # buckets of another tool: where each begins nobody says
+    yield from _ends_off(latency)
+    yield from _mean_off(latency, _by_buckets(latency), rounding)
+    yield from _percentiles_off(latency)
+
+
+def _unit(value: int) -> int:
+    """Return the unit that a printed time is told in: the largest of ns, µs, ms and s that it is a multiple of."""
+    return next(unit for unit in (10**9, 10**6, 1000, 1) if value % unit == 0) if value else 1
+
+
+def _by(value: int | float, rounding: float, unit: int = 1) -> float:
+    """Return how far a time may be off: its digits, the unit it is told in, and the width of its bucket."""
+    return value * (rounding + BUCKET) + (unit if rounding else 1)
+
+
+def _marks(latency: Latency) -> list[tuple[str, float, int]]:
+    """Return name, share and value of each percentile, ascending."""
+    return sorted(((name, float(name), value) for name, value in latency.percentiles_ns.items()), key=lambda at: at[1])
+
+
+def _out_of_order(latency: Latency, rounding: float) -> Iterator[Disagreement]:
+    """Yield figures that do not rise from the minimum over the percentiles to the maximum."""
+    marks = _marks(latency)
+    unit = max((_unit(value) for _, _, value in marks), default=1)
+    unit = min((_unit(value) for _, _, value in marks if value), default=unit)
+    rising = [(f"p{name}", float(value), unit) for name, _, value in marks]
+    low, high = latency.min_ns, latency.max_ns
+    first = [("the minimum", float(low), _unit(low))] if low is not None else []
+    last = [("the maximum", float(high), _unit(high))] if high is not None else []
+    row = [*first, *rising, *last]
+    for (name, value, own), (after, more, other) in pairwise(row):
+        percentiles = name[0] == after[0] == "p"
+        allowed = 0.0 if percentiles else _by(value, rounding, max(own, other)) + value * (latency.bucket_width or 0.0)
+        if value > more + allowed:
+            yield f"{name} {units.latency(value)} is above {after} {units.latency(more)}", value, more
+    mean = latency.mean_ns or 0.0
+    if low is not None and high is not None and high:
+        off = max(mean * rounding, 1.0) + (max(_unit(low), _unit(high)) if rounding else 0)
+        if not low - off <= mean <= high + off:
+            limit = low if mean < low else high
+            yield f"mean {units.latency(mean)} outside of minimum and maximum ({units.latency(limit)})", mean, limit
+
+
+def _deviation(latency: Latency, rounding: float) -> Iterator[Disagreement]:
+    """Yield a deviation that no set of values between minimum and maximum with this mean has (Bhatia and Davis)."""
+    low, high, mean, told = latency.min_ns, latency.max_ns, latency.mean_ns or 0.0, latency.stddev_ns
+    if low is None or not high or told is None or isnan(told) or latency.n < 2:
+        return
+    off = mean * rounding + (max(_unit(low), _unit(high)) if rounding else 1)
+    most = sqrt(max(high + off - mean, 0.0) * max(mean + off - low, 0.0) * latency.n / (latency.n - 1))
+    if told > most * (1 + rounding + COUNTED) + 1:
+        yield f"deviation {units.latency(told)}, and minimum, mean and maximum allow {units.latency(most)}", told, most
+
+
+def _by_percentiles(latency: Latency) -> tuple[float, float] | None:
+    """Return between which values the mean lies, by minimum, percentiles and maximum.
+
+    I/Os between two ranks lie between the two percentiles. A rank may be one off, as tools compute it in floating
+    point, and a percentile is the middle of its bucket.
+    """
+    low, high, n = latency.min_ns, latency.max_ns, latency.n
+    marks = [(rank(share, n), value) for _, share, value in _marks(latency) if 0 < share < 100]
+    if low is None or high is None or not marks:
+        return None
+    width = max(BUCKET, latency.bucket_width or 0.0)
+    least = most = 0.0
+    for (begin, floor), (end, ceiling) in zip([(0, low), *marks], [*marks, (n, high)], strict=True):
+        least += max(end - begin - 2, 0) * max(floor * (1 - width), low)
+        most += max(end - begin, 0) * min(ceiling * (1 + width), high) + 2 * high
+    return least / n, min(most / n, high)
+
+
+def _by_buckets(latency: Latency) -> tuple[float, float] | None:
+    """Return between which values the mean lies: that of all low edges, and of all high ones."""
+    buckets = latency.buckets
+    if buckets is None:
+        return None
+    most = latency.max_ns or 0
+    edges = [bucket_edges(index) for index in buckets.idx]
+    least = sum(count * low for count, (low, _) in zip(buckets.n, edges, strict=True))
+    last = [most if index >= TOP_BUCKET else high for index, (_, high) in zip(buckets.idx, edges, strict=True)]
+    return least / latency.n, sum(count * high for count, high in zip(buckets.n, last, strict=True)) / latency.n
+
+
+def _mean_off(latency: Latency, span: tuple[float, float] | None, rounding: float) -> Iterator[Disagreement]:
+    if span is None:
+        return
+    mean, (low, high) = latency.mean_ns or 0.0, span
+    unit = min((_unit(value) for value in latency.percentiles_ns.values() if value), default=1)
+    off = mean * rounding + (unit if rounding else 1)
+    if not low - off <= mean <= high + off:
+        where = f"{units.latency(low)} to {units.latency(high)}"
+        yield f"mean {units.latency(mean)}, and its distribution allows {where}", mean, low if mean < low else high
+
+
+def _ends_off(latency: Latency) -> Iterator[Disagreement]:
+    """Yield a minimum or maximum that is in another bucket than the first or the last one."""
+    assert latency.buckets is not None
+    filled = [index for index, count in zip(latency.buckets.idx, latency.buckets.n, strict=True) if count]
+    for name, value, index in (("minimum", latency.min_ns, filled[0]), ("maximum", latency.max_ns, filled[-1])):
+        if value is None:
+            continue
+        low, high = bucket_edges(index)
+        if value < low or (value > high and index < TOP_BUCKET):
+            place = "begins" if name == "minimum" else "ends"
+            edge = f"the histogram {place} between {units.latency(low)} and {units.latency(high)}"
+            yield f"{name} {units.latency(value)}, and {edge}", value, low if value < low else high
+
+
+def _percentiles_off(latency: Latency) -> Iterator[Disagreement]:
+    """Yield percentiles that the histogram does not have. The rank may be one off (see `_by_percentiles`)."""
+    assert latency.buckets is not None
+    buckets = Buckets(idx=latency.buckets.idx, n=latency.buckets.n)
+    shares = [float(name) for name in latency.percentiles_ns]
+    again = percentiles_of(buckets, shares, latency.max_ns)
+    for name, value in latency.percentiles_ns.items():
+        expected = again[label(float(name))]
+        if value != expected and not _next_to(latency, float(name), value):
+            text = units.latency(expected)
+            yield f"p{name} {units.latency(value)}, and its histogram has {text}", value, expected
+
+
+def _next_to(latency: Latency, share: float, value: int) -> bool:
+    """Tell whether a percentile is that of the rank before or behind its own."""
+    assert latency.buckets is not None
+    wanted, reached = rank(share, latency.n), 0
+    for index, count in zip(latency.buckets.idx, latency.buckets.n, strict=True):
+        before, reached = reached, reached + count
+        low, high = bucket_edges(index)
+        inside = low <= value <= high or (index >= TOP_BUCKET and value >= low)
+        if inside and before - 1 <= wanted <= reached + 1:
+            return True
+    return False
+
+
+def _kinds_apart(each: Counted) -> Iterator[CheckResult]:
+    """Yield that the whole latency is not the sum of its parts, where all three are of the same I/Os."""
+    slat, clat, lat = each.figures.slat, each.figures.clat, each.figures.lat
+    if clat is None or lat is None or clat.n != lat.n or not lat.n or "lat" in each.figures.rounded:
+        return
+    waited = slat.mean_ns or 0.0 if slat is not None and slat.n == lat.n else 0.0
+    parts, whole = (clat.mean_ns or 0.0) + waited, lat.mean_ns or 0.0
+    if whole < parts * (1 - CLOCK) - 1000:
+        what = f"lat {units.latency(whole)} is below slat + clat, {units.latency(parts)}"
+        yield each.error(what, whole, parts)
+
+
+# -- over time, and between hosts
+
+
+@step_check(
+    "series-mismatch",
+    "Intervals add up",
+    rule="the I/Os of all intervals of a host are those of its result, to the I/Os of one interval at each end",
+    advice="Look at the samples in the journal and the tool's own output: one of them is of another load.",
+    source="samples of each host, and its result",
+    live=False,
+)
+def series_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
+    """What a host did second by second adds up to what it says in the end, or one of the two is not its own."""
+    looked = False
+    for each in counted(at):
+        if each.job or not direction(each.name).in_total:
+            continue
+        found = _added_up(at, each)
+        if found is None:
+            continue
+        looked = True
+        total, slack = found
+        if abs(total - each.figures.ios) > slack + each.slack("ios") * each.figures.ios:
+            what = f"its intervals add up to {units.exact(round(total))} I/Os, and its result says "
+            yield each.error(f"{what}{units.exact(each.figures.ios)}", each.figures.ios, total)
+    if not looked:
+        raise UnknownError("there are no samples of the whole time")
+
+
+def _added_up(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
+    """Return the I/Os of all intervals, and by how many they may be off; None where intervals are missing."""
+    measurement = at.run.seen.state.at_step(at.step.index).measurement
+    series = at.record.series
+    column = (
+        next((one for one in series.columns if (one.host, one.direction) == (each.host, each.name)), None)
+        if (series is not None)
+        else None
+    )
+    if series is None or column is None or any(value is None for value in column.iops):
+        return None
+    seen = [value for value in column.iops if value is not None]
+    most = max(seen, default=0.0) * series.step_s
+    if measurement is not None and (leaf := measurement.hosts.get(each.host, {}).get(each.name)) is not None:
+        return float(leaf.ios), most + 1
+    return sum(seen) * series.step_s, 2 * most + PRINTED * each.figures.ios
+
+
+@run_check(
+    "copied-output",
+    "Every host has its own result",
+    rule="no two results have the same counts, times and latencies",
+    advice="One output is a copy of the other: find the host's own, and import or measure again.",
+    source="counts, runtimes and latencies of all hosts and steps",
+    live=False,
+)
+def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """Two hosts never take the same time to the nanosecond. A result that appears twice was measured once, so that
+    a total counts it double."""
+    seen: dict[bytes, list[str]] = {}
+    known = False
+    for step, record in zip(evidence.plan.steps, evidence.steps, strict=True):
+        at = StepEvidence(evidence, step, record)
+        for host, mark in _marks_of(at):
+            known = True
+            seen.setdefault(mark, []).append(host if len(evidence.steps) == 1 else f"{host} ({step.name})")
+    if not known:
+        raise UnknownError("there are no latencies to tell results by")
+    for names in seen.values():
+        if len(names) > 1:
+            message = f"the same result, to the nanosecond, {len(names)} times: {', '.join(names)}"
+            yield CheckResult("error", message, len(names), 1, {"hosts": " ".join(names)})
+
+
+def _marks_of(at: StepEvidence) -> Iterator[tuple[str, bytes]]:
+    """Yield each host with what its result is known by; those of few I/Os, and those without latencies, are not."""
+    try:
+        found = counted(at)
+    except UnknownError:
+        return
+    hosts: dict[str, list[Counted]] = {}
+    for each in found:
+        if not each.job:
+            hosts.setdefault(each.host, []).append(each)
+    for host, parts in hosts.items():
+        latencies = [latency for each in parts if (latency := _whole(each)) is not None and latency.mean_ns]
+        if sum(latency.n for latency in latencies) >= LEAST_IOS:
+            told = [(each.name, each.figures.ios, each.figures.bytes, each.figures.runtime_s) for each in parts]
+            moments = [(each.n, each.min_ns, each.max_ns, each.mean_ns, each.stddev_ns) for each in latencies]
+            yield host, msgspec.json.encode((told, moments))
+
+
+@step_check(
+    "impossible-time",
+    "Measured within the run",
+    rule="no host measures for longer than its measurement went on, or after the end of the run",
+    advice="The result is of another run, or its times were changed: compare it with the journal.",
+    source="runtime of each result; begin and end of the phase by the jump host's clock",
+    live=False,
+)
+def impossible_time(at: StepEvidence) -> Iterator[CheckResult]:
+    """A result that took longer than the run it is in is the result of another one."""
+    seen = at.run.seen.state.at_step(at.step.index)
+    spans = [span for span in seen.phases if span.name == "measure" and span.end_t is not None]
+    if not spans or not seen.results:
+        raise UnknownError("how long the measurement went on is not known")
+    went_s = max((span.end_t or 0.0) - span.start_t for span in spans)
+    for each in counted(at):
+        seconds = each.figures.runtime_s or 0.0
+        waves = len({load.wave for load in each.loads}) or 1
+        if seconds > went_s * (1 + COUNTED) + STARTING_S * waves:
+            what = f"measured for {units.seconds(seconds)}, and the phase took {units.seconds(went_s)}"
+            yield each.error(what, seconds, went_s)
+
+
+IDENTITY_CHECKS = (
+    rate_mismatch,
+    size_mismatch,
+    above_offered,
+    above_depth,
+    latency_mismatch,
+    series_mismatch,
+    copied_output,
+    impossible_time,
+)
