@@ -1,0 +1,166 @@
+"""What the figures of one latency say of each other: order, mean, deviation, histogram, percentiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from math import isnan, sqrt
+
+from tui.metrics import units
+from tui.metrics.buckets import TOP_BUCKET, bucket_edges, label, rank
+from tui.metrics.figures import Latency
+from tui.metrics.histogram import percentiles_of
+from tui.model.event import Buckets
+
+PRINTED = 0.005  # three significant digits, the fewest that tools print: 1.00 may be 0.995 or 1.005
+COUNTED = 1e-4  # counts over whole milliseconds, of a second or more; fio prints the rate of these very numbers
+BUCKET = 1 / 64  # width of a bucket, as a share of its low edge
+Disagreement = tuple[str, float, float]
+
+
+def disagreements(latency: Latency, rounding: float) -> Iterator[Disagreement]:
+    """Yield what of a latency contradicts the rest of it."""
+    yield from _out_of_order(latency, rounding)
+    yield from _deviation(latency, rounding)
+    if latency.buckets is None or not latency.buckets.n or rounding:
+        yield from _mean_off(latency, _by_percentiles(latency), rounding)
+        return
+    total = sum(latency.buckets.n)
+    if total != latency.n:
+        yield f"{units.exact(latency.n)} I/Os, and {units.exact(total)} in the histogram", latency.n, total
+        return
+    if latency.bucket_width is not None or latency.buckets.upper_ns:
+        return  # buckets of another tool: where each begins nobody says
+    yield from _ends_off(latency)
+    yield from _mean_off(latency, _by_buckets(latency), rounding)
+    yield from _percentiles_off(latency)
+
+
+def _unit(value: int) -> int:
+    """Return the unit that a printed time is told in: the largest of ns, µs, ms and s that it is a multiple of."""
+    return next(unit for unit in (10**9, 10**6, 1000, 1) if value % unit == 0) if value else 1
+
+
+def _by(value: int | float, rounding: float, unit: int = 1) -> float:
+    """Return how far a time may be off: its digits, the unit it is told in, and the width of its bucket."""
+    return value * (rounding + BUCKET) + (unit if rounding else 1)
+
+
+def _marks(latency: Latency) -> list[tuple[str, float, int]]:
+    """Return name, share and value of each percentile, ascending."""
+    return sorted(((name, float(name), value) for name, value in latency.percentiles_ns.items()), key=lambda at: at[1])
+
+
+def _out_of_order(latency: Latency, rounding: float) -> Iterator[Disagreement]:
+    """Yield figures that do not rise from the minimum over the percentiles to the maximum."""
+    marks = _marks(latency)
+    unit = max((_unit(value) for _, _, value in marks), default=1)
+    unit = min((_unit(value) for _, _, value in marks if value), default=unit)
+    rising = [(f"p{name}", float(value), unit) for name, _, value in marks]
+    low, high = latency.min_ns, latency.max_ns
+    first = [("the minimum", float(low), _unit(low))] if low is not None else []
+    last = [("the maximum", float(high), _unit(high))] if high is not None else []
+    row = [*first, *rising, *last]
+    for (name, value, own), (after, more, other) in pairwise(row):
+        percentiles = name[0] == after[0] == "p"
+        allowed = 0.0 if percentiles else _by(value, rounding, max(own, other)) + value * (latency.bucket_width or 0.0)
+        if value > more + allowed:
+            yield f"{name} {units.latency(value)} is above {after} {units.latency(more)}", value, more
+    mean = latency.mean_ns or 0.0
+    if low is not None and high is not None and high:
+        off = max(mean * rounding, 1.0) + (max(_unit(low), _unit(high)) if rounding else 0)
+        if not low - off <= mean <= high + off:
+            limit = low if mean < low else high
+            yield f"mean {units.latency(mean)} outside of minimum and maximum ({units.latency(limit)})", mean, limit
+
+
+def _deviation(latency: Latency, rounding: float) -> Iterator[Disagreement]:
+    """Yield a deviation that no set of values between minimum and maximum with this mean has (Bhatia and Davis)."""
+    low, high, mean, told = latency.min_ns, latency.max_ns, latency.mean_ns or 0.0, latency.stddev_ns
+    if low is None or not high or told is None or isnan(told) or latency.n < 2:
+        return
+    off = mean * rounding + (max(_unit(low), _unit(high)) if rounding else 1)
+    most = sqrt(max(high + off - mean, 0.0) * max(mean + off - low, 0.0) * latency.n / (latency.n - 1))
+    if told > most * (1 + rounding + COUNTED) + 1:
+        yield f"deviation {units.latency(told)}, and minimum, mean and maximum allow {units.latency(most)}", told, most
+
+
+def _by_percentiles(latency: Latency) -> tuple[float, float] | None:
+    """Return between which values the mean lies, by minimum, percentiles and maximum.
+
+    I/Os between two ranks lie between the two percentiles. A rank may be one off, as tools compute it in floating
+    point, and a percentile is the middle of its bucket.
+    """
+    low, high, n = latency.min_ns, latency.max_ns, latency.n
+    marks = [(rank(share, n), value) for _, share, value in _marks(latency) if 0 < share < 100]
+    if low is None or high is None or not marks:
+        return None
+    width = max(BUCKET, latency.bucket_width or 0.0)
+    least = most = 0.0
+    for (begin, floor), (end, ceiling) in zip([(0, low), *marks], [*marks, (n, high)], strict=True):
+        least += max(end - begin - 2, 0) * max(floor * (1 - width), low)
+        most += max(end - begin, 0) * min(ceiling * (1 + width), high) + 2 * high
+    return least / n, min(most / n, high)
+
+
+def _by_buckets(latency: Latency) -> tuple[float, float] | None:
+    """Return between which values the mean lies: that of all low edges, and of all high ones."""
+    buckets = latency.buckets
+    if buckets is None:
+        return None
+    most = latency.max_ns or 0
+    edges = [bucket_edges(index) for index in buckets.idx]
+    least = sum(count * low for count, (low, _) in zip(buckets.n, edges, strict=True))
+    last = [most if index >= TOP_BUCKET else high for index, (_, high) in zip(buckets.idx, edges, strict=True)]
+    return least / latency.n, sum(count * high for count, high in zip(buckets.n, last, strict=True)) / latency.n
+
+
+def _mean_off(latency: Latency, span: tuple[float, float] | None, rounding: float) -> Iterator[Disagreement]:
+    if span is None:
+        return
+    mean, (low, high) = latency.mean_ns or 0.0, span
+    unit = min((_unit(value) for value in latency.percentiles_ns.values() if value), default=1)
+    off = mean * rounding + (unit if rounding else 1)
+    if not low - off <= mean <= high + off:
+        where = f"{units.latency(low)} to {units.latency(high)}"
+        yield f"mean {units.latency(mean)}, and its distribution allows {where}", mean, low if mean < low else high
+
+
+def _ends_off(latency: Latency) -> Iterator[Disagreement]:
+    """Yield a minimum or maximum that is in another bucket than the first or the last one."""
+    assert latency.buckets is not None
+    filled = [index for index, count in zip(latency.buckets.idx, latency.buckets.n, strict=True) if count]
+    for name, value, index in (("minimum", latency.min_ns, filled[0]), ("maximum", latency.max_ns, filled[-1])):
+        if value is None:
+            continue
+        low, high = bucket_edges(index)
+        if value < low or (value > high and index < TOP_BUCKET):
+            place = "begins" if name == "minimum" else "ends"
+            edge = f"the histogram {place} between {units.latency(low)} and {units.latency(high)}"
+            yield f"{name} {units.latency(value)}, and {edge}", value, low if value < low else high
+
+
+def _percentiles_off(latency: Latency) -> Iterator[Disagreement]:
+    """Yield percentiles that the histogram does not have. The rank may be one off (see `_by_percentiles`)."""
+    assert latency.buckets is not None
+    buckets = Buckets(idx=latency.buckets.idx, n=latency.buckets.n)
+    shares = [float(name) for name in latency.percentiles_ns]
+    again = percentiles_of(buckets, shares, latency.max_ns)
+    for name, value in latency.percentiles_ns.items():
+        expected = again[label(float(name))]
+        if value != expected and not _next_to(latency, float(name), value):
+            text = units.latency(expected)
+            yield f"p{name} {units.latency(value)}, and its histogram has {text}", value, expected
+
+
+def _next_to(latency: Latency, share: float, value: int) -> bool:
+    """Tell whether a percentile is that of the rank before or behind its own."""
+    assert latency.buckets is not None
+    wanted, reached = rank(share, latency.n), 0
+    for index, count in zip(latency.buckets.idx, latency.buckets.n, strict=True):
+        before, reached = reached, reached + count
+        low, high = bucket_edges(index)
+        inside = low <= value <= high or (index >= TOP_BUCKET and value >= low)
+        if inside and before - 1 <= wanted <= reached + 1:
+            return True
+    return False
