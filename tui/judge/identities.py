@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import sqrt
-from typing import Protocol
 
 import msgspec
 from msgspec import Struct
@@ -34,33 +33,6 @@ KIB = 1024.0  # terse output of fio has whole I/Os and whole KiB per second, cut
 RateText = Callable[[float | None], str]
 
 
-class Figures(Protocol):
-    """One direction of one host, of the journal or of a record."""
-
-    @property
-    def ios(self) -> int: ...  # noqa: D102
-    @property
-    def bytes(self) -> int: ...  # noqa: D102
-    @property
-    def iops(self) -> float | None: ...  # noqa: D102
-    @property
-    def bw_bytes_per_s(self) -> float | None: ...  # noqa: D102
-    @property
-    def runtime_s(self) -> float | None: ...  # noqa: D102
-    @property
-    def short_ios(self) -> int | None: ...  # noqa: D102
-    @property
-    def drop_ios(self) -> int | None: ...  # noqa: D102
-    @property
-    def slat(self) -> Latency | None: ...  # noqa: D102
-    @property
-    def clat(self) -> Latency | None: ...  # noqa: D102
-    @property
-    def lat(self) -> Latency | None: ...  # noqa: D102
-    @property
-    def rounded(self) -> list[str]: ...  # noqa: D102
-
-
 class Counted(Struct, frozen=True):
     """One direction of a host, or of one of its jobs, as the load generator counted it.
 
@@ -70,10 +42,9 @@ class Counted(Struct, frozen=True):
     host: str
     job: str
     name: str
-    figures: Figures
+    figures: DirectionResult
     loads: Sequence[JobLoad]
     failed: bool = False
-    shortest_s: float = 0.0
 
     @property
     def where(self) -> str:
@@ -123,7 +94,7 @@ def _of_dirs(
 ) -> Iterator[Counted]:
     for name, part in dirs.items():
         if part.ios:
-            yield Counted(host, job, name, part, _doing(loads, name), failed, part.shortest_s)
+            yield Counted(host, job, name, part, _doing(loads, name), failed)
 
 
 def _doing(loads: Sequence[JobLoad], name: str) -> list[JobLoad]:
@@ -170,7 +141,7 @@ def _other_rate(at: StepEvidence, each: Counted, count: int, rate: float, names:
     """
     seconds = each.figures.runtime_s or 0.0
     slack = COUNTED + each.slack(*names) + at.run.rounding
-    least, most = count / seconds, count / (each.shortest_s or seconds)
+    least, most = count / seconds, count / (each.figures.shortest_s or seconds)
     digit = (1.0 if names[1] == "iops" else KIB) if names[1] in each.figures.rounded else 1 / seconds
     if least * (1 - slack) - digit <= rate <= most * (1 + slack) + digit:
         return None
