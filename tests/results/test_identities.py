@@ -21,7 +21,7 @@ from tui.model.record import Finding
 
 WORKERS = 4
 BLOCK = 4096
-JOB = JobLoad("load", ("read",), workers=WORKERS, held=WORKERS, block_bytes=BLOCK)
+JOB = JobLoad("load", ("read",), workers=WORKERS, held=WORKERS, block_bytes=BLOCK, whole_blocks=True)
 
 
 def drawn(seed: int) -> list[int]:

@@ -185,7 +185,8 @@ def _sizes(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
     spans = [_span_of(at, each, load, name) for load in loads for name in _names(load, each.name)]
     low, high = min(span[0] for span in spans), max(span[1] for span in spans)
     lost = (each.figures.short_ios or 0) + (each.figures.drop_ios or 0)
-    return (0.0 if lost or each.failed else low), high
+    partial = lost or each.failed or not all(load.whole_blocks for load in loads)
+    return (0.0 if partial else low), high
 
 
 def _told(load: JobLoad, each: Counted) -> bool:
