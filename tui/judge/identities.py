@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import sqrt
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -19,7 +20,9 @@ from tui.metrics.figures import Latency
 from tui.metrics.registry import BOTH, MIXED, direction
 from tui.model.event import DirectionResult, HostResult
 from tui.model.plan import JobLoad, Step
-from tui.model.step_record import Scalar
+
+if TYPE_CHECKING:
+    from tui.model.step_record import Scalar
 
 SHORTEST_S = 1.0  # below, a millisecond is more than COUNTED
 SIGMAS = 6.0  # of chance: two in a thousand million results
