@@ -11,7 +11,9 @@ from typing import cast
 import pytest
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
-from tests.app.stage import SMALL, WIDE, stage, tab
+from tests.app.matrix_maker import line_sweep
+from tests.app.search_maker import search_in
+from tests.app.stage import SMALL, WIDE, Stage, stage, tab
 from tests.patience import seen
 from tui.app.dialogs.export import CopyDialog
 from tui.app.frame.step_screen import KeyBar
@@ -19,14 +21,17 @@ from tui.app.screens.live import LiveScreen
 from tui.app.screens.result import ResultScreen
 from tui.app.screens.result_details import commands_lines, hosts_lines, latency_lines
 from tui.app.screens.result_page import Page
-from tui.app.screens.result_text import big_digits, headline, title_line
+from tui.app.screens.result_text import title_line
+from tui.app.screens.result_tiles import figure_tiles, headline
 from tui.library.build import write_record
 from tui.library.load import load_record
-from tui.metrics.units import bandwidth, iops
+from tui.metrics.figures import shown_percentile
+from tui.metrics.units import bandwidth, iops, latency
 from tui.model.event import HostFactsCollected
 from tui.model.record import RunRecord
 from tui.model.search_record import SearchRecord
 from tui.model.step_record import PhaseRecord
+from tui.text.digits import large_digits
 from tui.text.line import plain_lines
 from tui.view.run_summary import summary_text
 
@@ -48,7 +53,7 @@ async def test_the_page_begins_with_state_profile_and_headline(maker: RunMaker) 
         page = app.text_of("#result-top") + app.text_of("#result-page")
         assert "COMPLETE" in page and "weka/read-iops" in page and "2026-11-20 10:15:30 UTC" in page
         number = iops(record_of(maker).headline.value).rstrip("k")  # type: ignore[union-attr]
-        assert all(row in page for row in big_digits(number))
+        assert all(row in page for row in large_digits(number, "braille"))
         assert "read IOPS" in page and "valid with warnings: " in page
 
 
@@ -84,7 +89,7 @@ async def test_there_is_a_line_a_direction_with_every_percentile(maker: RunMaker
     async with stage(maker, step="result") as (app, _):
         page = app.text_of("#result-page")
         for direction, result in record_of(maker).steps[0].results.aggregate.items():
-            line = next(line for line in page.splitlines() if line.startswith(direction))
+            line = [line for line in page.splitlines() if line.startswith(f"{direction}  ")][-1]  # below the tiles
             assert iops(result.iops) in line and bandwidth(result.bw_bytes_per_s) in line
         assert all(title in page for title in ("mean", "p50", "p95", "p99", "p99.5", "p99.9", "max"))
 
@@ -144,21 +149,81 @@ async def test_what_hosts_did_meanwhile_is_a_table(tmp_path: Path) -> None:
         assert "CPU of OSD: 300 % of a core, 4 processes on 1 host" in page
 
 
-async def test_findings_come_with_what_to_do_and_f_tells_what_could_not_be_checked(maker: RunMaker) -> None:
-    async with stage(maker, step="result") as (app, pilot):
-        assert "→ Look at what ended the load" in app.text_of("#result-page")
+async def test_a_finding_takes_one_line_and_f_tells_what_to_do_and_what_could_not_be_checked(maker: RunMaker) -> None:
+    async with stage(maker, SMALL, step="result") as (app, pilot):
+        shown = app.text_of("#result-page").split("Findings")[1].strip().splitlines()[1:]
+        assert len(shown) == len(record_of(maker).findings)
         await pilot.press("f")
         await app.settle(pilot)
-        await pilot.press("G")
-        await app.settle(pilot)
-        text = "".join(part.text for line in app.screen._compositor.render_strips() for part in line)
-        assert "Could not be checked" in text and "there is no telemetry" in text
+        page = app.text_of("#result-page")
+        assert "Look at what ended the load" in page
+        assert "Could not be checked" in page and "there is no telemetry" in page
 
 
-async def test_the_judgement_is_told_whole_at_80_columns(maker: RunMaker) -> None:
+async def test_the_verdict_takes_one_line_at_80_columns(maker: RunMaker) -> None:
     async with stage(maker, SMALL, step="result") as (app, _):
-        page = " ".join(app.text_of("#result-page").split())
-        assert "checks made" in page and "could not be" in page and "every host has a final result" in page
+        (line,) = (line for line in app.text_of("#result-page").splitlines() if line.startswith("! valid"))
+        assert "checks made" in line and "could not be" in line and "…" not in line
+
+
+def shown_at_80x24(app: Stage) -> str:
+    """What is in sight without scrolling."""
+    return "\n".join("".join(part.text for part in line) for line in app.screen._compositor.render_strips())
+
+
+@pytest.mark.parametrize("stream", [READS, None], ids=["read", "mixed"])
+@pytest.mark.parametrize("ended", ["complete", "failed"])
+async def test_p99_is_in_sight_at_80x24(tmp_path: Path, stream: Path | None, ended: str) -> None:
+    names = host_names(3)
+    maker = (
+        RunMaker(tmp_path / "runs" / RUN_ID, names, READS) if stream else RunMaker(tmp_path / "runs" / RUN_ID, names)
+    )
+    maker.begin().go().measure(20)
+    maker.finish() if ended == "complete" else maker.finish(state="failed")
+    write_record(maker.run_dir)
+    (tail,) = (tile for tile in figure_tiles(Page(load_record(maker.run_dir), maker.run_dir)) if "p99" in tile.title)
+    async with stage(maker, SMALL, step="result") as (app, _):
+        shown = shown_at_80x24(app)
+        assert all(row in shown for row in large_digits(tail.number, "braille")) and tail.unit
+
+
+async def test_p99_of_a_sweep_is_that_of_its_best_point(tmp_path: Path) -> None:
+    maker = line_sweep(tmp_path)
+    maker.steps_done(dict(enumerate([100e3, 150e3, 200e3, 180e3, 170e3]))).finish()
+    write_record(maker.run_dir)
+    record = load_record(maker.run_dir)
+    async with stage(maker, SMALL, step="result") as (app, _):
+        assert isinstance(app.screen, ResultScreen) and app.screen.page is not None
+        (tail,) = (tile for tile in figure_tiles(app.screen.page) if "p99" in tile.title)
+        assert record.headline is not None and record.headline.step is not None
+        clat = record.steps[record.headline.step].results.aggregate["read"].clat
+        assert latency(shown_percentile(clat, 99.0)) == f"{tail.number} {tail.unit}"
+        assert all(row in shown_at_80x24(app) for row in large_digits(tail.number, "braille"))
+
+
+async def test_p99_of_a_search_is_in_sight_at_80x24(tmp_path: Path) -> None:
+    maker = search_in(tmp_path).measure_points()
+    maker.skip(*range(7, 12)).finish()
+    write_record(maker.run_dir)
+    async with stage(maker, SMALL, step="result") as (app, _):
+        assert isinstance(app.screen, ResultScreen) and app.screen.page is not None
+        (tail,) = (tile for tile in figure_tiles(app.screen.page) if tile.title.endswith("p99"))
+        assert all(row in shown_at_80x24(app) for row in large_digits(tail.number, "braille"))
+
+
+def test_without_a_headline_of_one_direction_figures_are_of_all_ios_together(maker: RunMaker) -> None:
+    record = replaced(record_of(maker))
+    rate, *_, tail = figure_tiles(Page(record, maker.run_dir))
+    dirs = {name: each for name, each in record.steps[0].results.aggregate.items() if name != "mixed"}
+    tails = sorted(shown_percentile(each.clat, 99.0) or 0 for each in dirs.values())
+    value = float(tail.number) * {"µs": 1e3, "ms": 1e6}[tail.unit]
+    assert tail.title == "p99" and tails[0] * 0.99 <= value <= tails[-1] * 1.01
+    assert f"{rate.number}{rate.unit}" == iops(sum(each.iops or 0.0 for each in dirs.values()))
+
+
+def replaced(record: RunRecord) -> RunRecord:
+    """The same without a headline: what is shown is of all directions."""
+    return record.model_copy(update={"headline": None})
 
 
 async def test_y_asks_what_to_copy_and_copies_it(maker: RunMaker) -> None:
@@ -334,12 +399,11 @@ async def test_a_host_that_lags_is_named_with_the_headline_and_stands_first(make
         )
 
 
-@pytest.mark.parametrize("big", [True, False])
-def test_an_answer_without_a_number_is_said_in_words_on_every_tab(maker: RunMaker, big: bool) -> None:
+def test_an_answer_without_a_number_is_said_in_words_on_every_tab(maker: RunMaker) -> None:
     record = load_record(maker.run_dir)
     assert record.headline is not None
     answer = record.headline.model_copy(update={"value": None, "text": "no load keeps p99 < 3 ms"})
     search = SearchRecord(kind="capacity", most_points=5)
-    page = Page(record.model_copy(update={"headline": answer, "search": search}), maker.run_dir, big=big)
+    page = Page(record.model_copy(update={"headline": answer, "search": search}), maker.run_dir)
     lines = plain_lines([title_line(replace(page, tab="defend"), 100), *headline(page, 100)])
     assert "no load keeps p99 < 3 ms" in lines[0] and lines[1].strip() == "no load keeps p99 < 3 ms"

@@ -13,7 +13,8 @@ from tests.app.matrix_maker import SUITE, line_sweep, suite
 from tests.results.samples import sample, started
 from tui.analysis.published import statistic_of
 from tui.app.screens.result_page import Page
-from tui.app.screens.result_text import figures, headline, headline_parts
+from tui.app.screens.result_text import figures
+from tui.app.screens.result_tiles import figure_tiles, headline_parts
 from tui.journal.state import RunState
 from tui.library.build import build_record
 from tui.library.summary import summary_of
@@ -28,10 +29,6 @@ from tui.record.cells import cells_of_record
 from tui.record.figures import latency_record
 from tui.view.matrix import matrix_blocks
 from tui.view.run_summary import summary_text
-
-
-def headline_texts(record: RunRecord, where: Path) -> list[str]:
-    return [line.plain for line in headline(Page(record, where), 120)]
 
 
 def test_ten_samples_beyond_are_enough() -> None:
@@ -92,8 +89,8 @@ def test_the_summary_and_the_result_screen_print_it(record: RunRecord, tmp_path:
 
 def test_the_large_digits_of_the_result_screen_are_no_value(record: RunRecord, tmp_path: Path) -> None:
     assert headline_parts(Page(record, tmp_path))[0] == "n<10"
-    (line,) = [line for line in map(str, headline_texts(record, tmp_path)) if "n<" in line]
-    assert "µs" not in line and "ms" not in line
+    first = figure_tiles(Page(record, tmp_path))[0]
+    assert (first.title, first.number, first.unit) == ("read p99.999", "n<10", "")
 
 
 def test_live_percentiles_of_few_samples_are_marked() -> None:

@@ -9,7 +9,7 @@ from tui.judge.live import LiveFinding, LiveFindings
 from tui.judge.severity import by_weight
 from tui.metrics.units import clock
 from tui.model.record import Finding
-from tui.text.line import BAD, BRIGHT, HEADING, LABEL, TEXT, WARN, Line, Run, labelled, spread
+from tui.text.line import BAD, BRIGHT, HEADING, LABEL, TEXT, WARN, Line, Run, clip, labelled, spread
 
 MARKS: dict[str, Run] = {"info": ("·", LABEL), "warning": ("!", WARN), "error": ("✗", BAD)}
 ADVICE = "→ "
@@ -17,16 +17,12 @@ MOST_NAMES = 20  # columns for names of checks; longer ones stand above their re
 
 
 def brief_lines(findings: Sequence[Finding], width: int) -> list[Line]:
-    """Return each finding with its id and message, the worst first; what to do under the last one of each check."""
+    """Return one line a finding, the worst first: its id, and as much of its message as there is room for."""
     lines: list[Line] = []
-    ordered = by_weight(findings)
-    last = {finding.id: place for place, finding in enumerate(ordered)}
-    for place, finding in enumerate(ordered):
+    for finding in by_weight(findings):
         mark, role = MARKS[finding.severity]
-        lines += labelled([(f"{mark} ", role), (f"{finding.id}  ", LABEL)], [(finding.message, TEXT)], width)
-        check = BY_ID.get(finding.id)
-        if check is not None and finding.severity != "info" and last[finding.id] == place:
-            lines += labelled([(" " * (len(finding.id) + 4), TEXT)], [(ADVICE + check.advice, LABEL)], width)
+        runs: list[Run] = [(f"{mark} ", role), (f"{finding.id}  ", LABEL), (finding.message, TEXT)]
+        lines.append(Line.of(*clip(runs, width)))
     return lines
 
 

@@ -89,12 +89,13 @@ class ResultPage(Lines):
 
 
 def filled(page: Page, width: int, height: int, room: int) -> list[Line]:
-    """Return the lines of a page; its chart takes the rows that would stay empty below a page that is seen whole."""
+    """Return the lines of a page; its chart takes the rows that are left, or gives some up so that all are seen."""
     lines = page_lines(page, width, height)
-    if len(lines) >= room or shown_tab(page).name not in ONE_CHART:
+    fitting = height + room - len(lines)
+    if fitting == height or fitting < LEAST_CHART or shown_tab(page).name not in ONE_CHART:
         return lines
-    taller = page_lines(page, width, height + room - len(lines))
-    return taller if len(taller) <= room else lines
+    other = page_lines(page, width, fitting)
+    return other if len(other) <= room else lines
 
 
 class TabChosen(Message):
@@ -168,10 +169,9 @@ class ResultScreen(StepScreen):
             self.query_one(KeyBar).leave_out(*NEED_A_RECORD)
             return
         first = record.headline.step if record.headline and record.headline.step is not None else 0
-        big = self.shell.symbols.name != "ascii"
-        colors = big and not self.shell.options.environ.get("NO_COLOR")
+        colors = self.shell.symbols.name != "ascii" and not self.shell.options.environ.get("NO_COLOR")
         path = self.run_dir / "run.json"
-        page = Page(record, path, first, metric_of(record), big, published, colors=colors, answers=answers)
+        page = Page(record, path, first, metric_of(record), published, colors=colors, answers=answers)
         page = replace(page, symbols=self.shell.symbols.name)
         before = self.page  # a note was added: the reader stays where he is
         matrix = matrix_of(record, before.matrix.cursor if before and before.matrix else "", colors=colors)

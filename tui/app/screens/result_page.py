@@ -185,7 +185,6 @@ class Page:
     path: Path
     step: int = 0
     metric: ChartMetric = "iops"
-    big: bool = True  # the terminal can show box characters
     published: PublishedView | None = None  # the run beside published figures, when its profile has some
     tab: str = "summary"  # which of the tabs is shown
     matrix: Matrix | None = None  # of sweeps, suites, repetitions
@@ -288,7 +287,7 @@ def hint_lines(view: PublishedView | None, width: int) -> list[Line]:
         return []
     said = " · ".join(note.text for note in view.notes if note.kind == "badge" and not note.numbers)
     left: list[Run] = [("Published", "title"), (" ", TEXT), (view.title, TEXT), (f"  {said}" if said else "", LABEL)]
-    return [Line.of(*spread(left, [("v", "accent"), (" compares", LABEL)], width)), Line()]
+    return [Line.of(*spread(left, [("v", "accent"), (" compares", LABEL)], width))]
 
 
 def published_lines(view: PublishedView | None, tag: str, width: int) -> list[Line]:

@@ -19,42 +19,42 @@ from tui.app.screens.result_details import (
     time_lines,
 )
 from tui.app.screens.result_page import NARROW, Page, columns, hint_lines, matrix_lines, published_lines, row
+from tui.app.screens.result_tiles import headline, judgement, proved
 from tui.app.widgets.graph_panels import KEYS
 from tui.metrics import registry, units
 from tui.metrics.figures import latency_of
-from tui.metrics.registry import METRICS, meaning
+from tui.metrics.registry import METRICS
 from tui.model.plan import Headline
 from tui.record.cells import invalid_steps, step_figure
-from tui.record.matrix import of_which
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, labelled, rule, spread, width_of_runs
 from tui.view.objections import objection_lines
 from tui.view.plan import title_text
 from tui.view.search import capacity_lines
-from tui.view.step_notes import VERDICTS, measured_nothing, problem_lines, shared_problems, step_label
+from tui.view.step_notes import VERDICTS, measured_nothing, problem_lines, step_label
 
 if TYPE_CHECKING:
-    from tui.model.record import RunRecord
-    from tui.model.step_record import ProofRecord, StepRecord
+    from tui.model.step_record import StepRecord
 
 WIDEST_LABEL = 26  # of a row of figures: what is farther from its numbers is hard to follow
 STATES = {"complete": "badge-good", "partial": "badge-warn", "aborted": "badge-warn", "failed": "badge-bad"}
 
 
 def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
-    """Return what is asked first: the headline, whether it counts, what limited it; then the matrix or the figures."""
-    lines = [about(page, width), *headline(page, width), *proved(proof_of(page), width)]
-    lines += [*objection_counts(page, width), *laggard_lines(page, width)]
-    lines += [*proved(page.record.proves, width), Line()]
-    lines += [] if measured_nothing(page.record) else hint_lines(page.published, width)
+    """Return the figures, whether they count and what limited them; then latencies, hosts, chart and findings."""
+    lines = [about(page, width), *headline(page, width), *proved(page.record.proves, width)]
+    asides = [*laggard_lines(page, width), *host_problems(page, width), *objection_counts(page, width)]
+    asides += [] if measured_nothing(page.record) else hint_lines(page.published, width)
+    found = finding_lines(page, width)
     if page.record.search is not None:
-        lines += capacity_lines(page.record.search, width, chart_height, coloured=page.colors)
-        return [*lines, *problems(page, width)]
+        lines += [Line(), *capacity_lines(page.record.search, width, chart_height, coloured=page.colors)]
+        return [*lines, *asides, Line(), *found]
     if page.shown_matrix is not None:
-        return [*lines, *matrix_lines(page.shown_matrix, width, chart_height), Line(), *problems(page, width)]
-    lines += [*problems(page, width), *steps(page, width), *figures(page, width), Line()]
+        return [*lines, Line(), *matrix_lines(page.shown_matrix, width, chart_height), Line(), *asides, Line(), *found]
+    table = [*steps(page, width), *figures(page, width)]
+    lines += [*([Line(), *table] if table else []), *asides, Line()]
     if page.all_hosts:  # else there are no samples to draw
-        lines += chart_lines(page, width, chart_height)
-    return lines
+        lines += [*chart_lines(page, width, chart_height), Line()]
+    return [*lines, *found]
 
 
 def title_line(page: Page, width: int) -> Line:
@@ -95,118 +95,6 @@ def objection_counts(page: Page, width: int) -> list[Line]:
     if width_of_runs(runs) + width_of_runs(keys) < width:
         return [Line.of(*spread(runs, keys, width))]
     return labelled([], runs, width)
-
-
-def headline(page: Page, width: int) -> list[Line]:
-    """Return the headline figure in large digits, with what it is and how the run is judged beside it."""
-    record, found = page.record, page.shown_headline
-    if found is None and page.shown_matrix is not None:
-        return labelled([], judgement(record), width)  # a suite: each row has its own
-    number, unit, what = headline_parts(page)
-    key = KEYS.get(found.direction if found else "", "read")
-    if page.shown_matrix is not None and found is not None and found.step is not None:
-        what += f"  {of_which(page.shown_matrix.cells, found.step, found.unit)}: {best_name(page)}"
-    limiter = limiter_text(page)
-    limited: list[Run] = [("limited by ", LABEL), (limiter, TEXT)] if limiter else []
-    is_told = found is None or found.value is None  # in words: there is no number
-    if not page.big or is_told:
-        figure: list[Run] = [(number, VALUE), (" ", TEXT), (unit, VALUE), ("  ", TEXT), (what, TEXT)]
-        first = Line.of((what, VALUE)) if is_told else Line.of(*figure)
-        limits = labelled([], limited, width) if limited else []
-        return [first, *labelled([], judgement(record), width), *limits]
-    digits = big_digits(number)
-    judged, rest = judged_beside(record, width - len(digits[0]) - 3)
-    whole = is_limiter_whole(page, width) and proof_of(page) is None
-    under: list[Run] = [(" " * (len(digits[0]) + 3), TEXT)]
-    limits = labelled(under, limited, width) if limited and not whole else []
-    gap: Run = ("   ", TEXT)
-    last: list[Run] = [(unit, VALUE), *([gap, *limited] if whole else [])]
-    if rest and not whole and width_of_runs([*under, *last, gap, *rest]) <= width:
-        last, rest = [*last, gap, *rest], []  # behind the unit, not below it
-    beside: list[list[Run]] = [[(what, TEXT)], judged, last]
-    rows = zip(digits, beside, strict=True)
-    lines = [Line.of(*clip([(" " + text, key), ("  ", TEXT), *said], width)) for text, said in rows]
-    return [*lines, *(labelled(under, rest, width) if rest else []), *limits]
-
-
-def is_limiter_whole(page: Page, width: int) -> bool:
-    """Tell whether the limiter stands beside the large digits without a cut."""
-    found, search = page.shown_headline, page.record.search
-    if search is not None and found is not None and found.value is None:
-        return False
-    limiter = limiter_text(page)
-    if not page.big or not limiter:
-        return False
-    number, unit, _ = headline_parts(page)
-    beside = f"{unit}   limited by {limiter}"
-    return len(big_digits(number)[0]) + 3 + len(beside) <= width
-
-
-def limiter_text(page: Page) -> str:
-    """Return what limited the step that is shown, of a search the system where it has its answer; empty: unknown."""
-    search, step = page.record.search, page.shown_step
-    if search is not None:
-        return search.answer.limiter if search.answer is not None else ""
-    return step.limiter.text if step is not None and step.limiter is not None and page.shown_matrix is None else ""
-
-
-def proof_of(page: Page) -> ProofRecord | None:
-    """Return the counter-experiment about what limited the step that is shown."""
-    limiter = page.shown_step.limiter if page.shown_step is not None and page.shown_matrix is None else None
-    return limiter.proof if limiter is not None else None
-
-
-def judged_beside(record: RunRecord, room: int) -> tuple[list[Run], list[Run]]:
-    """Return as many whole parts of the judgement as there is room for, and the others."""
-    (mark, key), (text, _) = judgement(record)
-    parts = text.split("; ")
-    kept = next((n for n in range(len(parts), 1, -1) if len(mark) + len("; ".join(parts[:n])) <= room), 1)
-    rest = "; ".join(parts[kept:])
-    return [(mark, key), ("; ".join(parts[:kept]), key)], [(rest, LABEL)] if rest else []
-
-
-def best_name(page: Page) -> str:
-    """Return the point of a matrix that the headline comes from."""
-    step, matrix = page.record.headline.step if page.record.headline else None, page.shown_matrix
-    return next((cell.name for cell in matrix.cells if step in cell.steps), "") if matrix is not None else ""
-
-
-def headline_parts(page: Page) -> tuple[str, str, str]:
-    """Return number, unit and meaning of the figure the profile is about: ``390``, ``k IOPS``, ``read``."""
-    found = page.shown_headline
-    if found is None or measured_nothing(page.record):
-        return "–", "", "no headline" if not measured_nothing(page.record) else "nothing was measured"
-    few = found.behind is not None and found.behind < units.TAIL_SAMPLES and found.value is not None
-    number, unit = METRICS[found.metric].split(units.Few(found.value or 0) if few else found.value)
-    what = found.text if page.record.search is not None else meaning(found)
-    if page.record.search is not None:
-        return number, unit, what
-    return number, unit, what if found.value is not None else f"{what} was not measured"
-
-
-def judgement(record: RunRecord) -> list[Run]:
-    """Return how the run ended, what was checked and what was found."""
-    from tui.view.step_notes import checks_text
-
-    words = {"complete": ("every host has a final result", "good" if record.verdict in ("valid", None) else "warn")}
-    text, key = words.get(record.state, (record.reason or f"the run is {record.state}", "warn"))
-    if record.state == "failed" or record.verdict == "invalid":
-        key = "bad"
-    text = "; ".join(part for part in (checks_text(record), text) if part)
-    return [("✓ " if key == "good" else "! " if key == "warn" else "✗ ", key), (text, key)]
-
-
-def big_digits(text: str) -> list[str]:
-    """Return a number as three rows of box characters."""
-    from textual.renderables.digits import DIGITS, DIGITS3X3_BOLD
-
-    rows = ["", "", ""]
-    for character in text:
-        place = DIGITS.find(character)
-        for at in range(3):
-            glyph = DIGITS3X3_BOLD[place * 3 + at].ljust(3) if place > 0 else (character if at == 2 else " ")
-            rows[at] += "." if character == "." and at == 2 else " " if character == "." else glyph
-    return rows
 
 
 # -- figures
@@ -264,14 +152,6 @@ def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
     return lines
 
 
-def proved(proof: ProofRecord | None, width: int) -> list[Line]:
-    """Return what a counter-experiment said; nothing when there was none."""
-    if proof is None:
-        return []
-    mark, key = {"agreed": ("✓ ", "good"), "disagreed": ("! ", "warn")}.get(proof.outcome, ("· ", LABEL))
-    return labelled([(mark, key)], [(f"counter-experiment {proof.text}", LABEL)], width)
-
-
 def steps(page: Page, width: int) -> list[Line]:
     """Return one line a step when there are several, the shown one marked."""
     found = page.record.steps
@@ -312,19 +192,24 @@ def chart_lines(page: Page, width: int, height: int) -> list[Line]:
 # -- problems
 
 
-def problems(page: Page, width: int) -> list[Line]:
-    """Return problems of hosts and findings; nothing when there is none."""
+def host_problems(page: Page, width: int) -> list[Line]:
+    """Return problems of hosts, and what can be done about a run that was refused."""
     from tui.app.services.remedies import of_record
-    from tui.view.findings import brief_lines
 
-    count = len(shared_problems(page.record)) + len(page.record.findings)
     lines = problem_lines(page.record, width)
     if (remedy := of_record(page.record)) is not None:
         lines += labelled([("  ", TEXT)], [("T", "accent"), (f" {remedy.words}", LABEL)], width)
-    lines += brief_lines(page.record.findings, width)
-    keys: list[Run] = [(f" {count}  ", LABEL), ("f", "accent"), (" explains", LABEL)]
+    return lines
+
+
+def finding_lines(page: Page, width: int) -> list[Line]:
+    """Return a line a finding; nothing when there is none."""
+    from tui.view.findings import brief_lines
+
+    lines = brief_lines(page.record.findings, width)
+    keys: list[Run] = [(f" {len(lines)}  ", LABEL), ("f", "accent"), (" explains", LABEL)]
     head = spread([("Findings", "title"), (" ", TEXT)], keys, width, "─", "faint")
-    return [Line.of(*head), *lines, Line()] if lines else []
+    return [Line.of(*head), *lines] if lines else []
 
 
 GAP = 2

@@ -1,0 +1,219 @@
+"""Result: the figures of a run as tiles, whether they count, what limited them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tui.app.screens.result_page import Page
+from tui.app.widgets.graph_panels import KEYS
+from tui.metrics import units
+from tui.metrics.figures import Latency, latency_of, marked, shown_percentile
+from tui.metrics.histogram import Histogram
+from tui.metrics.registry import BOTH, METRICS, MIXED, direction, each_io_once, meaning
+from tui.record.matrix import of_which
+from tui.text.digits import FigureTile, tile_lines
+from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, labelled
+from tui.view.step_notes import measured_nothing
+
+if TYPE_CHECKING:
+    from tui.model.record import HeadlineRecord, RunRecord
+    from tui.model.step_record import AggregateRecord, MetadataRecord, ProofRecord
+
+MEDIAN, TAIL = 50.0, 99.0
+FIRST_OPERATIONS = ("create", "stat", "read", "remove")  # of a metadata benchmark, before all others
+SECOND, LAST = 1, 2  # what gives way to other tiles: the rate beside the headline, then the median
+
+
+def headline(page: Page, width: int) -> list[Line]:
+    """Return the figures in large digits, how the run is judged, and what limited it."""
+    found = page.shown_headline
+    tiles = figure_tiles(page)
+    lines = tile_lines(tiles, width, page.symbols)
+    if not tiles and (found is not None or page.shown_matrix is None):
+        lines = [Line.of(*clip([(headline_parts(page)[2], VALUE)], width))]
+    if page.shown_matrix is not None and found is not None and found.step is not None:
+        which = of_which(page.shown_matrix.cells, found.step, found.unit)
+        lines.append(Line.of(*clip([(f"{meaning(found)}, {which}: ", LABEL), (best_name(page), TEXT)], width)))
+    return [*lines, *verdict_lines(page.record, width), *limiter_lines(page, width)]
+
+
+def figure_tiles(page: Page) -> list[FigureTile]:
+    """Return rate, bandwidth, median and p99 of what is shown; of a matrix those of the headline's step.
+
+    They are of the headline's direction, else of all directions together. A metadata benchmark has its operations.
+    """
+    found = page.shown_headline
+    if found is not None and found.value is None and page.record.search is not None:
+        return []  # told in words: there is no number
+    if page.shown_matrix is not None:
+        if found is None or found.step is None:
+            return []  # a suite: each row has its own
+        page = replace(page, inside=True, step=found.step, job=None)
+    step = page.shown_step
+    if step is None:
+        return []
+    if step.metadata is not None:
+        return operation_tiles(step.metadata, found)
+    kind = page.record.latency_kind_of(step)
+    dirs = page.all_hosts
+    named = found.direction if found is not None and found.direction in dirs else ""
+    subject = {named: dirs[named]} if named else dict(dirs)
+    tiles = [*rate_tiles(subject, named), *latency_tiles(subject, kind, found)]
+    if found is None or page.shown_job is not None:
+        return tiles
+    own = headline_tile(page, found)
+    at = next((place for place, tile in enumerate(tiles) if own.title.endswith(tile.title)), None)
+    at = 0 if found.metric in ("iops", "ops") and tiles else at
+    if at is None:
+        return [own, *tiles] if found.value is not None else tiles
+    return [*tiles[:at], own, *tiles[at + 1 :]]
+
+
+def headline_tile(page: Page, found: HeadlineRecord) -> FigureTile:
+    """Return the tile of the figure the profile is about, in the colour of its direction."""
+    number, unit, _ = headline_parts(page)
+    title = meaning(found).removesuffix(" latency")
+    return FigureTile(title, number, unit.removesuffix(" IOPS").removesuffix("IOPS"), KEYS.get(found.direction, "read"))
+
+
+def rate_tiles(dirs: Mapping[str, AggregateRecord], named: str) -> list[FigureTile]:
+    """Return I/Os or operations per second and bandwidth: of one direction, or the sums over several."""
+    summed = [MIXED] if MIXED in dirs else [name for name in dirs if direction(name).in_total or name == named]
+    if not summed:
+        return []
+    counted = {direction(name).counted for name in summed}
+    who = f"{summed[0]} " if len(summed) == 1 else ""
+    number, unit = units.iops_parts(_sum(dirs[name].iops for name in summed))
+    tiles = [FigureTile(f"{who}{counted.pop() if len(counted) == 1 else 'IOPS'}", number, unit, drop=SECOND)]
+    moving = [name for name in summed if direction(name).moves_data]
+    if moving:
+        number, unit = units.bandwidth_parts(_sum(dirs[name].bw_bytes_per_s for name in moving))
+        tiles.append(FigureTile("bandwidth", number, unit, drop=SECOND))
+    return tiles
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def latency_tiles(dirs: Mapping[str, AggregateRecord], kind: str, found: HeadlineRecord | None) -> list[FigureTile]:
+    """Return the median and p99; a mean or another percentile that the headline is about takes the median's place."""
+    names = each_io_once(dirs) or list(dirs)
+    if BOTH in dirs:
+        names = [BOTH]
+    known = {name: each for name in names if (each := latency_of(dirs[name], name, kind)) is not None and each.n}
+    is_other = found is not None and found.metric == "latency" and found.percentile not in (MEDIAN, TAIL)
+    return [*([] if is_other else percentile_tile(known, MEDIAN, LAST)), *percentile_tile(known, TAIL, 0)]
+
+
+def percentile_tile(known: Mapping[str, Latency], percentile: float, drop: int) -> list[FigureTile]:
+    """Return a percentile of all directions together; without their buckets that of the slowest direction."""
+    if not known:
+        return []
+    title = f"p{percentile:g}"
+    if len(known) == 1:
+        (each,) = known.values()
+        return [FigureTile(title, *units.latency_parts(shown_percentile(each, percentile)), drop=drop)]
+    value = merged_percentile(list(known.values()), percentile)
+    if value is None:
+        slowest, value = max(((name, shown_percentile(each, percentile) or 0) for name, each in known.items()),
+                             key=lambda pair: pair[1])  # fmt: skip
+        title = f"{slowest} {title}"
+    return [FigureTile(title, *units.latency_parts(value), drop=drop)]
+
+
+def merged_percentile(parts: Sequence[Latency], percentile: float) -> int | None:
+    """Return a percentile of the I/Os of all parts, in ns; None when one has no buckets."""
+    together = Histogram()
+    for part in parts:
+        if part.buckets is None:
+            return None
+        together.merge(Histogram.from_buckets(part.buckets))
+    return marked(together.percentile(percentile), together.total, percentile)
+
+
+def operation_tiles(metadata: MetadataRecord, found: HeadlineRecord | None) -> list[FigureTile]:
+    """Return the mean rate of each operation, the usual ones first; the headline's in colour."""
+    order = [*(name for name in FIRST_OPERATIONS if name in metadata.operations), *metadata.operations]
+    tiles = []
+    for place, name in enumerate(dict.fromkeys(order)):
+        own = found is not None and found.direction == name
+        number, unit = units.iops_parts(metadata.operations[name].mean)
+        tiles.append(FigureTile(f"{name} ops/s", number, unit, "read" if own else VALUE, drop=0 if own else place + 1))
+    return tiles
+
+
+# -- how it is judged, what limited it
+
+
+def verdict_lines(record: RunRecord, width: int) -> list[Line]:
+    """Return the judgement in one line, as many whole parts as it has room for; of a run that failed all of it."""
+    (mark, key), (text, _) = judgement(record)
+    if key == "bad" or record.state != "complete":
+        return labelled([(mark, key)], [(text, key)], width)
+    parts = text.split("; ")
+    fitting = (n for n in range(len(parts), 1, -1) if len(mark) + len("; ".join(parts[:n])) <= width)
+    return [Line.of(*clip([(mark, key), ("; ".join(parts[: next(fitting, 1)]), key)], width))]
+
+
+def limiter_lines(page: Page, width: int) -> list[Line]:
+    """Return what limited the step that is shown, and what a counter-experiment said about it."""
+    limiter = limiter_text(page)
+    lines = labelled([("limited by ", LABEL)], [(limiter, TEXT)], width) if limiter else []
+    return [*lines, *proved(proof_of(page), width)]
+
+
+def limiter_text(page: Page) -> str:
+    """Return what limited the step that is shown, of a search the system where it has its answer; empty: unknown."""
+    search, step = page.record.search, page.shown_step
+    if search is not None:
+        return search.answer.limiter if search.answer is not None else ""
+    return step.limiter.text if step is not None and step.limiter is not None and page.shown_matrix is None else ""
+
+
+def proof_of(page: Page) -> ProofRecord | None:
+    """Return the counter-experiment about what limited the step that is shown."""
+    limiter = page.shown_step.limiter if page.shown_step is not None and page.shown_matrix is None else None
+    return limiter.proof if limiter is not None else None
+
+
+def best_name(page: Page) -> str:
+    """Return the point of a matrix that the headline comes from."""
+    step, matrix = page.record.headline.step if page.record.headline else None, page.shown_matrix
+    return next((cell.name for cell in matrix.cells if step in cell.steps), "") if matrix is not None else ""
+
+
+def headline_parts(page: Page) -> tuple[str, str, str]:
+    """Return number, unit and meaning of the figure the profile is about: ``390``, ``k IOPS``, ``read``."""
+    found = page.shown_headline
+    if found is None or measured_nothing(page.record):
+        return "–", "", "no headline" if not measured_nothing(page.record) else "nothing was measured"
+    few = found.behind is not None and found.behind < units.TAIL_SAMPLES and found.value is not None
+    number, unit = METRICS[found.metric].split(units.Few(found.value or 0) if few else found.value)
+    what = found.text if page.record.search is not None else meaning(found)
+    if page.record.search is not None:
+        return number, unit, what
+    return number, unit, what if found.value is not None else f"{what} was not measured"
+
+
+def judgement(record: RunRecord) -> list[Run]:
+    """Return how the run ended, what was checked and what was found."""
+    from tui.view.step_notes import checks_text
+
+    words = {"complete": ("every host has a final result", "good" if record.verdict in ("valid", None) else "warn")}
+    text, key = words.get(record.state, (record.reason or f"the run is {record.state}", "warn"))
+    if record.state == "failed" or record.verdict == "invalid":
+        key = "bad"
+    text = "; ".join(part for part in (checks_text(record), text) if part)
+    return [("✓ " if key == "good" else "! " if key == "warn" else "✗ ", key), (text, key)]
+
+
+def proved(proof: ProofRecord | None, width: int) -> list[Line]:
+    """Return what a counter-experiment said; nothing when there was none."""
+    if proof is None:
+        return []
+    mark, key = {"agreed": ("✓ ", "good"), "disagreed": ("! ", "warn")}.get(proof.outcome, ("· ", LABEL))
+    return labelled([(mark, key)], [(f"counter-experiment {proof.text}", LABEL)], width)

@@ -1,0 +1,90 @@
+"""Figures in large digits: tiles of a title, a number three rows high, and its unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, padded, width_of
+from tui.text.sparkline import Symbols
+
+ROWS = 3
+GAP = 3  # least blanks between two tiles
+WIDEST_GAP = 8  # what is farther apart is not read as one row
+SOLID = {  # five rows of pixels, two of them in a cell
+    "0": ("█▀█", "█ █", "▀▀▀"), "1": ("▀█ ", " █ ", "▀▀▀"), "2": ("▀▀█", "█▀▀", "▀▀▀"), "3": ("▀▀█", " ▀█", "▀▀▀"),
+    "4": ("█ █", "▀▀█", "  ▀"), "5": ("█▀▀", "▀▀█", "▀▀▀"), "6": ("█▀▀", "█▀█", "▀▀▀"), "7": ("▀▀█", "  █", "  ▀"),
+    "8": ("█▀█", "█▀█", "▀▀▀"), "9": ("█▀█", "▀▀█", "▀▀▀"), ".": (" ", " ", "▀"), "-": ("   ", "▀▀▀", "   "),
+    "–": ("   ", "▀▀▀", "   "), "<": (" ▄▀", "▀▄ ", "  ▀"), "n": ("   ", "█▀█", "▀ ▀"),
+}  # fmt: skip
+SEGMENTS = {
+    "0": (" _ ", "| |", "|_|"), "1": ("   ", "  |", "  |"), "2": (" _ ", " _|", "|_ "), "3": (" _ ", " _|", " _|"),
+    "4": ("   ", "|_|", "  |"), "5": (" _ ", "|_ ", " _|"), "6": (" _ ", "|_ ", "|_|"), "7": (" _ ", "  |", "  |"),
+    "8": (" _ ", "|_|", "|_|"), "9": (" _ ", "|_|", " _|"), ".": (" ", " ", "."), "-": ("   ", " _ ", "   "),
+    "–": ("   ", " _ ", "   "), "<": ("  ", "/ ", "\\ "), "n": ("   ", " _ ", "| |"),
+}  # fmt: skip
+
+
+def large_digits(text: str, symbols: Symbols) -> list[str]:
+    """Return a number as three rows of cells; a character without a large form stands in the last row as it is."""
+    known = SEGMENTS if symbols == "ascii" else SOLID
+    glyphs = [known.get(each, (" ", " ", each)) for each in text]
+    return [" ".join(glyph[row] for glyph in glyphs) for row in range(ROWS)]
+
+
+class FigureTile(Struct, frozen=True):
+    """One figure in large digits. Of the tiles in a row those with the highest `drop` go first, 0 never goes.
+
+    `aside` stands behind the title: what the figure was on average.
+    """
+
+    title: str
+    number: str
+    unit: str = ""
+    role: str = VALUE
+    aside: str = ""
+    drop: int = 0
+
+    def rows(self, symbols: Symbols) -> list[list[Run]]:
+        """Return the title, and the digits with the unit at their foot."""
+        digits = large_digits(self.number, symbols)
+        runs: list[list[Run]] = [[(row, self.role)] for row in digits]
+        runs[-1] += [(f" {self.unit}", LABEL)] if self.unit else []
+        head: list[Run] = [(self.title, LABEL), *([(f"  {self.aside}", TEXT)] if self.aside else [])]
+        return [head, *runs]
+
+    @property
+    def width(self) -> int:
+        """Cells that the tile takes; not the same in all symbols, so the wider of both."""
+        number = max(width_of(large_digits(self.number, look)[0]) for look in ("braille", "ascii"))
+        head = width_of(self.title) + (2 + width_of(self.aside) if self.aside else 0)
+        return max(head, number + (1 + width_of(self.unit) if self.unit else 0))
+
+
+def tiles_that_fit(tiles: Sequence[FigureTile], width: int) -> list[FigureTile]:
+    """Return the tiles that have room next to each other."""
+    kept = list(tiles)
+    while len(kept) > 1 and sum(tile.width for tile in kept) + GAP * (len(kept) - 1) > width:
+        least = max(kept, key=lambda tile: tile.drop)
+        if not least.drop:
+            break
+        kept.remove(least)
+    return kept
+
+
+def tile_lines(tiles: Sequence[FigureTile], width: int, symbols: Symbols, wide: int = 0) -> list[Line]:
+    """Return tiles next to each other, four rows: titles, then the digits. `wide`: cells that each has at least."""
+    kept = tiles_that_fit(tiles, width)
+    if not kept:
+        return []
+    rooms = [max(tile.width, wide) for tile in kept]
+    if sum(rooms) + GAP * (len(kept) - 1) > width:
+        rooms = [tile.width for tile in kept]
+    gap = min(WIDEST_GAP, max(1, (width - sum(rooms)) // max(1, len(kept) - 1)))
+    rows: list[list[Run]] = [[] for _ in range(ROWS + 1)]
+    for place, (tile, room) in enumerate(zip(kept, rooms, strict=True)):
+        for row, runs in zip(rows, tile.rows(symbols), strict=True):
+            row += [(" " * gap, TEXT)] if place else []
+            row += padded(runs, room)
+    return [Line.of(*clip(row, width)) for row in rows]
