@@ -18,11 +18,21 @@ from textual.widget import Widget
 from tui.app.dialogs.findings import HostDialog
 from tui.app.frame.step_screen import ROOMY, KeyBar
 from tui.app.screens import live_health, live_series, live_text
-from tui.app.screens.live_feed import CLEAR_HEAT, HEADS, LEAST_HOST_LINES, ROOMY_LINES, LiveFeed, Now, rooms_of
+from tui.app.screens.live_feed import (
+    CLEAR_HEAT,
+    HEADS,
+    LEAST_HOST_LINES,
+    ROOMY_LINES,
+    LiveFeed,
+    Now,
+    rooms_of,
+    with_tiles,
+)
 from tui.app.screens.live_search import VersusScreen
 from tui.app.screens.live_series import HostsOverTime
 from tui.app.services import remedies
 from tui.app.widgets.field import TextInput
+from tui.app.widgets.figure_tiles import TILE_LINES, FigureTiles, live_tiles
 from tui.app.widgets.graph import Graph, GraphPanel, Pulse
 from tui.app.widgets.graph_panels import HeatPanel, Subject, panels, with_behind
 from tui.app.widgets.host_rows import ServerTable
@@ -82,6 +92,7 @@ class LiveScreen(VersusScreen):
         yield RunHeader(symbols.name, id="live-header")
         yield Banner(id="live-banner")
         yield Banner(id="live-health")
+        yield FigureTiles(symbols.name, id="live-figures")
         yield Pulse(symbols.name, id="live-pulse")
         with Horizontal(id="live-graphs"):
             for name in self.PANELS:
@@ -133,6 +144,9 @@ class LiveScreen(VersusScreen):
             graphs = with_behind(graphs, subject, self.behind, state.current.step, self.host or "")
         self.paint_graphs(graphs, counted=bool(counted))
         self.paint_heat(waits, axis)
+        at = axis.cursor_s
+        tail = None if at is None else self.query_one(HeatPanel).cells.percentiles(at, at + 1).get(99.0)
+        self.query_one(FigureTiles).show(live_tiles(subject, waits, axis, tail, counted))
         said_of_host = live_text.host_facts(state, view, self.table.found, self.table.spread, axis.cursor_s)
         self.query_one("#live-facts", HostFactsBar).show(*said_of_host, self.detail_lines(axis))
         kind = live_text.latency_kind_of(state, self.plan)
@@ -277,9 +291,14 @@ class LiveScreen(VersusScreen):
         brief = with_table and table.spare > 1 and 0 < rooms.heat < CLEAR_HEAT
         table.shorten(brief=brief)
         if brief:
-            rooms = rooms_of(room + table.spare, roomy, hosts, least, graphs=graphs, heat=heat)
-        wide = (rooms.graphs, rooms.heat, rooms.pulse)
-        for name, lines in zip(("graphs", "heat", "pulse"), wide, strict=True):
+            room += table.spare
+            rooms = rooms_of(room, roomy, hosts, least, graphs=graphs, heat=heat)
+        if graphs and self.query_one(FigureTiles).tiles:
+            smaller = rooms_of(room - TILE_LINES, roomy, hosts, least, graphs=graphs, heat=heat)
+            rooms = with_tiles(room, rooms, smaller)
+        self.query_one(Pulse).brief = rooms.tiles > 0
+        wide = (rooms.graphs, rooms.heat, rooms.pulse, rooms.tiles)
+        for name, lines in zip(("graphs", "heat", "pulse", "figures"), wide, strict=True):
             self.give(name, lines)
         counts = bool(live_text.operation_of(self.feed.state, self.plan))
         away = {"latency" if rooms.heat else "", "bandwidth" if counts else ""}  # files stay empty

@@ -6,9 +6,10 @@ import datetime
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tui.app.widgets.figure_tiles import TILE_LINES
 from tui.journal.reader import JournalEvent, JournalTail, events_backwards
 from tui.journal.state import RunState
 from tui.model.event import FilesRemoved, LimiterProved, NoteAdded, PhaseEnded, PhaseStarted
@@ -213,6 +214,7 @@ class Rooms:
     heat: int = 0
     pulse: int = 0
     folds: bool = False
+    tiles: int = 0
 
 
 def curve_lines(room: int, least: int, others: int, hosts: int) -> int:
@@ -246,3 +248,15 @@ def rooms_of(room: int, roomy: bool, hosts: int, least_hosts: int, *, graphs: bo
     most_heat = MOST_HEAT - least_heat if folds else spare  # no line stays empty where all hosts have theirs
     more_heat = min(spare - more_graphs, most_heat) if heat else 0
     return Rooms(least_graphs + more_graphs, least_heat + more_heat, pulse, folds)
+
+
+def with_tiles(room: int, shared: Rooms, smaller: Rooms) -> Rooms:
+    """Return the rooms beside tiles where only graphs and heat map get smaller by them, else those without.
+
+    `shared` is how `room` lines are shared without tiles, `smaller` how those are that tiles leave.
+    """
+    hosts = room - shared.graphs - shared.heat - shared.pulse
+    left = room - TILE_LINES - smaller.graphs - smaller.heat - smaller.pulse
+    same = (shared.pulse, shared.folds, shared.heat > 0) == (smaller.pulse, smaller.folds, smaller.heat > 0)
+    keeps = left >= min(hosts, HOST_LINES)
+    return replace(smaller, tiles=TILE_LINES) if same and keeps else shared

@@ -327,6 +327,7 @@ class Pulse(Lines):
         super().__init__(id=id)
         self.symbols = symbols
         self.graphs: Sequence[Graph] = ()
+        self.brief = False  # the figures are told elsewhere: the course alone
 
     def show(self, graphs: Sequence[Graph]) -> None:
         """Show the figures of these graphs."""
@@ -337,6 +338,7 @@ class Pulse(Lines):
         """The one line."""
         at = self.graphs[0].axis.cursor_text if self.graphs else ""
         parts = [_said(graph, first=not place) for place, graph in enumerate(self.graphs)]
+        parts = [[parts[0][0], parts[0][-1]]] if self.brief and parts else parts  # its title, and what it was before
         runs = _joined(at, parts)
         if width_of_runs(runs) > width and len(parts) > LEAST_PARTS:  # bandwidth follows from the rate
             runs = _joined(at, [parts[0], *parts[2:]])

@@ -1,0 +1,57 @@
+"""Live: rate, bandwidth and p99 over all directions in large digits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
+from tests.app.stage import SMALL, WIDE, Stage, stage
+from tui.app.screens.live_feed import HOST_LINES, Rooms, rooms_of, with_tiles
+from tui.app.widgets.figure_tiles import TILE_LINES, FigureTiles
+from tui.metrics.units import bandwidth, iops, latency
+from tui.text.digits import FigureTile
+
+
+def figures(app: Stage) -> list[FigureTile]:
+    """What the tiles show."""
+    return list(app.live.query_one(FigureTiles).tiles)
+
+
+async def test_of_a_mixed_load_the_sum_is_shown_with_its_average(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3)).begin().layout(2, 2).go().measure(20)
+    async with stage(maker, WIDE) as (app, _):
+        rate, moved, tail = figures(app)
+        total = app.live.feed.state.total
+        assert f"{rate.number}{rate.unit}" == iops(total.iops)
+        assert f"{moved.number} {moved.unit}" == bandwidth(total.bw_bytes_per_s)
+        assert f"{tail.number} {tail.unit}" == latency(total.interval_percentiles["99"])
+        assert rate.aside.startswith("avg ") and tail.aside == f"so far {latency(total.so_far_percentiles['99'])}"
+
+
+async def test_before_the_load_there_are_no_figures(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3)).begin().layout(2, 2)
+    async with stage(maker, WIDE) as (app, _):
+        assert not figures(app) and not app.live.query_one(FigureTiles).size.height
+
+
+async def test_they_fit_at_80x24_beside_all_that_was_there(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3), READS).begin().go().measure(20)
+    async with stage(maker, SMALL) as (app, _):
+        assert app.live.query_one(FigureTiles).size.height == TILE_LINES
+        for panel in ("pulse", "heat", "percentiles", "hosts", "messages"):
+            assert app.live.query_one(f"#live-{panel}").size.height, panel
+
+
+@given(st.integers(10, 80), st.integers(1, 300), st.booleans(), st.booleans())
+def test_only_graphs_and_map_get_smaller(room: int, hosts: int, graphs: bool, heat: bool) -> None:
+    def shared(lines: int) -> Rooms:
+        return rooms_of(lines, room >= 30, hosts, 3, graphs=graphs, heat=heat)
+
+    before, found = shared(room), with_tiles(room, shared(room), shared(room - TILE_LINES))
+    own = room - before.graphs - before.heat - before.pulse
+    left = room - found.graphs - found.heat - found.pulse - found.tiles
+    assert (found.pulse, found.folds, bool(found.heat)) == (before.pulse, before.folds, bool(before.heat))
+    assert left >= min(own, HOST_LINES)
