@@ -168,7 +168,7 @@ class RunsScreen(RunListScreen):
         await asyncio.sleep(RESTS_S)
         plain = self.shell.symbols.name == "ascii"
         colors = not plain and not self.shell.options.environ.get("NO_COLOR")
-        self.measured = run_dir, run, await asyncio.to_thread(page_of, run_dir, plain=plain, colors=colors)
+        self.measured = run_dir, run, await asyncio.to_thread(page_of, run_dir, colors=colors)
         self.show_preview()
 
     @work(exclusive=True, group="changed", exit_on_error=False)
@@ -472,9 +472,9 @@ class RunsScreen(RunListScreen):
         self.load()
 
 
-def page_of(run_dir: Path, *, plain: bool, colors: bool) -> Page | None:
+def page_of(run_dir: Path, *, colors: bool) -> Page | None:
     """Return the page of a run; what draws it is loaded here, off the event loop."""
     importlib.import_module("plotext")  # its first import takes a while
     from tui.app.screens.runs_result import read_page
 
-    return read_page(run_dir, plain=plain, colors=colors)
+    return read_page(run_dir, colors=colors)

@@ -19,7 +19,7 @@ LARGEST = 4 * 2**20  # bytes of a record that is read while somebody walks throu
 LEAST_CHART = 9  # rows
 
 
-def read_page(run_dir: Path, *, plain: bool, colors: bool) -> Page | None:
+def read_page(run_dir: Path, *, colors: bool) -> Page | None:
     """Return the record of a run as a page; None where it has none, or one that would hold up the keys."""
     path = run_dir / RECORD_FILE
     try:
@@ -32,7 +32,7 @@ def read_page(run_dir: Path, *, plain: bool, colors: bool) -> Page | None:
         return None
     first = record.headline.step if record.headline and record.headline.step is not None else 0
     matrix = matrix_of(record, colors=colors)
-    return Page(record, path, first, metric_of(record), not plain, colors=colors, matrix=matrix, inside=matrix is None)
+    return Page(record, path, first, metric_of(record), colors=colors, matrix=matrix, inside=matrix is None)
 
 
 def measured_lines(page: Page, width: int, height: int) -> list[Line]:
