@@ -129,7 +129,8 @@ class LatenciesScreen(WatchingScreen):
     @property
     def means_alone(self) -> bool:
         """Whether the load generator prints mean latencies and no histogram: there is a graph of them, and no map."""
-        return self.feed.state.total.so_far_mean_ns is not None and not self.heat_of_all()
+        state = self.feed.state
+        return state.phase != "layout" and state.total.so_far_mean_ns is not None and not self.heat_of_all()
 
     def heat_beside(self) -> dict[str, HeatBins]:
         """Return the latencies over time of what the other panels show; of a host what the map has read."""

@@ -116,7 +116,10 @@ def percentile_tile(known: Mapping[str, Latency], percentile: float, drop: int) 
     title = f"p{percentile:g}"
     if len(known) == 1:
         (each,) = known.values()
-        return [FigureTile(title, *units.latency_parts(shown_percentile(each, percentile)), drop=drop)]
+        value = shown_percentile(each, percentile)
+        if value is None:  # no histogram: a mean, where a tail would stand
+            return [] if drop else [FigureTile("mean latency", *units.latency_parts(each.mean_ns))]
+        return [FigureTile(title, *units.latency_parts(value), drop=drop)]
     value = merged_percentile(list(known.values()), percentile)
     if value is None:
         slowest, value = max(((name, shown_percentile(each, percentile) or 0) for name, each in known.items()),

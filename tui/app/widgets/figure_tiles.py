@@ -82,9 +82,20 @@ def _tail(waits: Subject, axis: TimeAxis, tail: float | None) -> FigureTile:
     """Return p99 of the last second with that of all I/Os so far."""
     total = waits.total
     so_far = total.so_far_percentiles.get("99")
+    if so_far is None and total.so_far_mean_ns is not None:
+        return _mean(waits, axis)
     if axis.cursor_s is not None:
         return FigureTile("p99", *latency_parts(tail), "latency")
     if not total.intervals():
         return FigureTile("p99", *latency_parts(so_far), "latency", "all I/Os")
     now = total.interval_percentiles.get("99")
     return FigureTile("p99", *latency_parts(now), "latency", f"so far {latency(so_far)}")
+
+
+def _mean(waits: Subject, axis: TimeAxis) -> FigureTile:
+    """Return the mean latency, of a load generator that prints no histogram while it measures."""
+    total, at = waits.total, axis.cursor_s
+    value = total.now("latency") if at is None else (total.values("latency", at, at + 1) or [None])[0]
+    if at is None and not total.intervals():
+        return FigureTile("mean latency", *latency_parts(total.so_far_mean_ns), "latency", "all I/Os")
+    return FigureTile("mean latency", *latency_parts(value), "latency", f"so far {latency(total.so_far_mean_ns)}")
