@@ -300,6 +300,7 @@ def _painted(text: str, role: str) -> str:
 
 
 SPANS_S = (10, 20, 30, 45, 60, 90, 120, 180, 240, 300, 450, 600, 900, 1200, 1800, 2700)
+LEAST_S = 30  # of a load that has only begun
 LONGER_S = 900  # beyond, an axis grows by as much at once
 LEAST_GAP = 12  # cells between two labels
 TICKS_S = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
@@ -342,11 +343,12 @@ class TimeAxis:
 
 
 def axis_of(start_s: int, planned_s: float | None, elapsed_s: float, cursor_s: int | None = None) -> TimeAxis:
-    """Return the axis of a load: as long as is planned; of one without an end, or past it, a round length."""
+    """Return the axis of a load: the least round length that holds what has passed, at most what is planned."""
+    span = next((span for span in SPANS_S if max(elapsed_s, LEAST_S) <= span), None)
+    span = span or (int(elapsed_s) // LONGER_S + 1) * LONGER_S
     if planned_s and elapsed_s <= planned_s + 1:
-        return TimeAxis(start_s, max(1, round(planned_s)), cursor_s)
-    span = next((span for span in SPANS_S if elapsed_s <= span), None)
-    return TimeAxis(start_s, span or (int(elapsed_s) // LONGER_S + 1) * LONGER_S, cursor_s)
+        span = min(span, max(1, round(planned_s)))
+    return TimeAxis(start_s, span, cursor_s)
 
 
 def spread_over(

@@ -56,7 +56,7 @@ class LatenciesScreen(WatchingScreen):
 
     @property
     def axis(self) -> TimeAxis:
-        """The time axis of all graphs: as long as the load is planned to take."""
+        """The time axis of all graphs: what has passed of the load, rounded up."""
         state = self.feed.state
         start, span = int(state.current.started_t), state.total.span
         planned = state.phase_expected_s if state.current.is_of(state.phase or "measure", state.step) else None
