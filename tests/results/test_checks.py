@@ -16,7 +16,7 @@ from tests.results.evidence import WRITER, direction, evidence, found, latency, 
 from tui.judge.catalogue import BY_ID, CHECKS
 from tui.judge.check import Check, RunEvidence, UnknownError
 from tui.model.criteria import THRESHOLDS
-from tui.model.plan import FileSpec, Headline, JobLoad, Plan, Step
+from tui.model.plan import BlockShare, FileSpec, Headline, JobLoad, Plan, Step
 from tui.model.record import HostProblemRecord
 from tui.model.search import Search
 from tui.model.step_record import (
@@ -110,6 +110,21 @@ def test_a_rate_that_is_not_reached_is_told(reached: float, doubt: bool) -> None
     result = found("V24", evidence({"h1": {"write": direction(reached, 1e6)}}, jobs=[job]))
     said = ["write: 1.90k of the 2.00k that were offered (95 %)"] if doubt else []
     assert [each.message for each in result] == said
+
+
+@pytest.mark.parametrize(("reached", "doubt"), [(295.0, False), (240.0, True)])
+def test_poisson_arrivals_may_fall_short_by_chance(reached: float, doubt: bool) -> None:
+    job = JobLoad("w", ("write",), paced=True, rate_iops={"write": 300.0}, poisson=True)
+    assert (
+        bool(found("V24", evidence({"h1": {"write": direction(reached, 1e6)}}, jobs=[job], measured_s=13.0))) is doubt
+    )
+
+
+@pytest.mark.parametrize(("reached", "doubt"), [(60.0, False), (50.0, True)])
+def test_a_rate_of_split_sizes_is_paced_by_the_smallest_block(reached: float, doubt: bool) -> None:
+    split = (BlockShare(4096, 4096, 0.5), BlockShare(16384, 16384, 0.5))  # 10 KiB on average
+    job = JobLoad("w", ("write",), paced=True, rate_iops={"write": 150.0}, blocks={"write": split})
+    assert bool(found("V24", evidence({"h1": {"write": direction(reached, 1e6)}}, jobs=[job]))) is doubt
 
 
 @pytest.mark.parametrize(("reached", "doubt"), [(400.0, False), (300.0, True)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import sqrt
 from typing import TYPE_CHECKING
 
 from tui import workloads
@@ -139,7 +140,8 @@ def depth(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "V24",
     "Offered rate",
-    rule=f"a load that is held at a rate reaches {units.share(RATE_REACHED)} of it",
+    rule=f"a load that is held at a rate reaches {units.share(RATE_REACHED)} of it; Poisson arrivals, less three "
+    "standard deviations; split block sizes, the bytes per second of the smallest block",
     advice="The storage, or the client, cannot keep this rate: its latency is that of an overload. Lower the rate, or "
     "run without one to see what is sustained.",
     source="coordinated omission: I/Os that were not sent have no latency",
@@ -152,12 +154,30 @@ def rate(at: StepEvidence) -> Iterator[CheckResult]:
     hosts = len(at.step.tasks)
     whole = [("", each) for each in offered_rates(at.step.jobs, at.record)]
     for job, (name, offered, reached, text) in [*whole, *_of_single_jobs(at.step.jobs, at.record)]:
-        if reached < at.limit("V24.reached") * offered * hosts:
+        if reached < at.limit("V24.reached") * offered * hosts - _chance(at, name, offered * hosts):
             share = reached / (offered * hosts)
             who = f"{name} of job {job}" if job else name
             message = f"{who}: {text(reached)} of the {text(offered * hosts)} that were offered ({units.share(share)})"
             scope: dict[str, Scalar] = {"direction": name, **({"job": job} if job else {})}
             yield CheckResult(severity, message, round(share, 4), at.limit("V24.reached"), scope)
+
+
+def _chance(at: StepEvidence, name: str, offered: float) -> float:
+    """Return by how much Poisson arrivals may fall short: three deviations, each the root of their number in T."""
+    seconds = at.record.measured_s
+    poisson = any(job.poisson and job.rate_iops.get(name) for job in at.step.jobs)
+    return 3.0 * sqrt(offered * seconds) / seconds if poisson and seconds else 0.0
+
+
+def _paced_iops(job: JobLoad, name: str) -> float | None:
+    """Return the I/Os per second that a job is offered: load generators turn it into bytes by the smallest block."""
+    rate, parts = job.rate_iops.get(name), job.blocks.get(name)
+    if not rate or not parts:
+        return rate
+    smallest = min(part.low for part in parts)
+    shares = [part.share for part in parts if part.share and part.low == part.high]
+    mean = sum(part.high * (part.share or 0.0) for part in parts) if len(shares) == len(parts) else 0.0
+    return rate * smallest / (mean or max(part.high for part in parts))
 
 
 Offered = tuple[str, float, float, Callable[[float | None], str]]
@@ -177,7 +197,7 @@ def offered_rates(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[Offer
 def _offered(running: Sequence[JobLoad], name: str, result: DirectionRecord) -> Iterator[Offered]:
     """Yield what these jobs together were offered in one direction; nothing unless each of them was."""
     for rates, reached, text in (
-        ([job.rate_iops.get(name) for job in running], result.iops, units.iops),
+        ([_paced_iops(job, name) for job in running], result.iops, units.iops),
         ([job.rate_bytes_per_s.get(name) for job in running], result.bw_bytes_per_s, units.bandwidth),
     ):
         if rates and all(rates) and reached is not None:
