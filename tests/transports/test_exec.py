@@ -20,6 +20,7 @@ from tui.remote.agent import Agent
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
 
+OWN = ("--set", "directory=/tmp")  # of the container
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 
 
@@ -32,7 +33,9 @@ def containers(tmp_path: Path) -> Iterator[list[Container]]:
 @pytest.fixture
 def inventory(containers: list[Container], home: Path) -> Path:
     file = home / "inventory.yaml"
-    hosts = "".join(f"  {each.name}: {{exec: '{each.shell}', groups: [pods]}}\n" for each in containers)
+    hosts = "".join(
+        f"  {each.name}: {{exec: '{each.shell}', groups: [pods]}}\n" for each in containers
+    )
     file.write_text(f"hosts:\n{hosts}")
     return file
 
@@ -48,7 +51,9 @@ def address(container: Container) -> HostAddress:
     return HostAddress(container.name, transport="exec", through=container.shell)
 
 
-async def test_a_task_is_streamed_byte_by_byte_and_goes_on_without_its_shell(containers: list[Container]) -> None:
+async def test_a_task_is_streamed_byte_by_byte_and_goes_on_without_its_shell(
+    containers: list[Container],
+) -> None:
     async with Connections() as connections:
         agent = Agent(await connections.connect(address(containers[0])), "run1")
         words = ["/bin/sh", "-c", "for n in 1 2 3; do echo line $n; sleep 0.2; done; exit 7"]
@@ -66,7 +71,9 @@ async def test_a_task_is_streamed_byte_by_byte_and_goes_on_without_its_shell(con
         await again.transport.close()
 
 
-async def test_a_container_that_is_gone_is_told_with_what_the_command_said(containers: list[Container]) -> None:
+async def test_a_container_that_is_gone_is_told_with_what_the_command_said(
+    containers: list[Container],
+) -> None:
     containers[0].kill()
     async with Connections() as connections:
         agent = Agent(await connections.connect(address(containers[0])), "run1")
@@ -78,12 +85,18 @@ async def test_a_container_that_is_gone_is_told_with_what_the_command_said(conta
 
 @pytest.mark.parametrize(
     ("through", "told"),
-    [("no-such-program -i {host}", "cannot be started"), ("sh 'x", "no closing quotation"), (" ", "no command")],
+    [
+        ("no-such-program -i {host}", "cannot be started"),
+        ("sh 'x", "no closing quotation"),
+        (" ", "no command"),
+    ],
 )
 async def test_a_command_that_cannot_be_is_told(through: str, told: str) -> None:
     async with Connections() as connections:
         with pytest.raises(HostError, match=told):
-            transport = await connections.connect(HostAddress("c", transport="exec", through=through))
+            transport = await connections.connect(
+                HostAddress("c", transport="exec", through=through)
+            )
             await Agent(transport, "run1").tasks()
 
 
@@ -91,10 +104,24 @@ async def test_a_command_that_cannot_be_is_told(through: str, told: str) -> None
 def test_a_run_on_containers_is_complete_and_leaves_nothing(
     containers: list[Container], inventory: Path, home: Path
 ) -> None:
-    done = benchtui(home, "run", "demo/quick", "--hosts", "@pods", "--inventory", inventory, "--yes", "--json")
+    done = benchtui(
+        home,
+        "run",
+        "demo/quick",
+        "--hosts",
+        "@pods",
+        "--inventory",
+        inventory,
+        "--yes",
+        "--json",
+        *OWN,
+    )
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
-    assert [(host["name"], host["transport"]) for host in record["hosts"]] == [("c1", "exec"), ("c2", "exec")]
+    assert [(host["name"], host["transport"]) for host in record["hosts"]] == [
+        ("c1", "exec"),
+        ("c2", "exec"),
+    ]
     assert record["state"] == "complete"
     for container in containers:
         assert container.processes() == []
@@ -106,15 +133,28 @@ def test_a_load_ends_with_its_lease_when_the_engine_is_killed_and_can_be_recover
     containers: list[Container], inventory: Path, home: Path
 ) -> None:
     process = start(
-        *(home, "run", "demo/quick", "--hosts", "@pods", "--inventory", inventory, "--yes", "--lease", "10s"),
-        *("--set", "runtime=300", "--detach"),
+        *(
+            home,
+            "run",
+            "demo/quick",
+            "--hosts",
+            "@pods",
+            "--inventory",
+            inventory,
+            "--yes",
+            "--lease",
+            "10s",
+        ),
+        *("--set", "runtime=300", "--detach", *OWN),
     )
     run_id = process.communicate(timeout=PATIENCE_S)[0].strip()
     run_dir = next(home.rglob(run_id))
     journal = run_dir / "journal.jsonl"
     wait_for(lambda: journal.exists() and '"sample"' in journal.read_text(), "no sample")
     os.kill(int((run_dir / "engine.pid").read_text().split()[0]), signal.SIGKILL)
-    wait_for(lambda: all(container.processes() == [] for container in containers), "the load goes on")
+    wait_for(
+        lambda: all(container.processes() == [] for container in containers), "the load goes on"
+    )
     recovered = benchtui(home, "runs", "recover", run_id)
     assert recovered.returncode in (0, 4), recovered.stderr
     for container in containers:

@@ -16,6 +16,7 @@ from tui.remote.way_base import HostLimits, HostTransport, SshOpener
 from tui.remote.way_piped import PipedTransport
 
 ANSWER_S = 30.0
+ENDING_TRIES, ENDING_PAUSE_S = 60, 0.5
 # A step lasts as long as anything started in it: descendants of the shell hold descriptor 3, and
 # `cat` waits for its end. Slurm ends what a step leaves behind (proctrack/cgroup): so the lease
 # ends a load, as over SSH, and not the end of srun.
@@ -68,14 +69,18 @@ class AsSlurmStep(HostTransport):
 
 async def how_ended(job: str) -> str:
     """Return how a job ended: ``allocation 4711 ended: time limit``; empty while it goes on."""
-    said = await said_by("scontrol", "--oneliner", "show", "job", job)
-    if UNKNOWN in said.err:
-        return f"allocation {job} ended: Slurm does not know it any more"
-    words: Mapping[str, str] = dict(word.partition("=")[::2] for word in said.out.split())
-    state = words.get("JobState", "")
-    if state in GOING_ON:
-        return ""
-    return f"allocation {job} ended: {REASONS.get(state, state.lower().replace('_', ' '))}"
+    for _ in range(ENDING_TRIES):
+        said = await said_by("scontrol", "--oneliner", "show", "job", job)
+        if UNKNOWN in said.err:
+            return f"allocation {job} ended: Slurm does not know it any more"
+        words: Mapping[str, str] = dict(word.partition("=")[::2] for word in said.out.split())
+        state = words.get("JobState", "")
+        if state in GOING_ON:
+            return ""
+        if state != "COMPLETING":
+            return f"allocation {job} ended: {REASONS.get(state, state.lower().replace('_', ' '))}"
+        await asyncio.sleep(ENDING_PAUSE_S)  # how it ended is known once its processes are gone
+    return f"allocation {job} ended"
 
 
 def step_of(address: HostAddress) -> list[str]:

@@ -134,6 +134,7 @@ class HostSession:
         self.ours: frozenset[str] = frozenset()  # files that runs of ours had made, as of the preflight
         self.devices: dict[str, DeviceFacts] = {}  # those of the plan, as the preflight found them
         self.reached = False  # whether it has ever been connected
+        self.gone = ""  # why it does not come back: what it was allocated by has ended
         self.refusal = ""  # why attempts to reconnect failed: what a host said last, not that time was up
         self.holds: set[int] = set()  # steps of which it has output that could not be collected
         self.created: list[str] = []  # paths this run made on the host, in the order it made them
@@ -215,6 +216,8 @@ class HostSession:
             try:
                 return await call(self.agent)
             except HostError as error:
+                if self.gone:
+                    raise HostError("lost", self.name, self.gone) from error
                 deadline = deadline or loop.time() + patience_s
                 left = deadline - loop.time() - pause
                 if error.code not in BROKEN or left <= 0:
@@ -223,7 +226,7 @@ class HostSession:
                 self.lose(error.message)
                 await asyncio.sleep(pause)
                 if not await self.reconnect(left):
-                    away = f"{error.message}; not back in {patience_s:g}s: {self.refusal}"
+                    away = self.gone or f"{error.message}; not back in {patience_s:g}s: {self.refusal}"
                     raise HostError("lost", self.name, away) from error
                 self.enter(state, "reconnected")
             pause = min(pause * 2 or FIRST_PAUSE_S, LONGEST_PAUSE_S)
@@ -242,6 +245,7 @@ class HostSession:
             try:
                 await self.connect(max(deadline - loop.time(), LEAST_TRY_S))
             except (DeniedError, GoneError) as error:
+                self.gone = error.message if isinstance(error, GoneError) else ""
                 self.refusal = error.message  # sshd penalises a machine that fails to log in again and again
                 return False
             except HostError as error:

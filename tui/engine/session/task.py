@@ -293,7 +293,8 @@ class TaskRun:
             self.session.enter(state, "reconnected")
             self.session.say("info", "reconnected; nothing was lost")
             return True
-        self.session.enter("lost", f"given up after {self.lease_s:g}s: {self.session.refusal or detail}")
+        away = f"given up after {self.lease_s:g}s: {self.session.refusal or detail}"
+        self.session.enter("lost", self.session.gone or away)
         return False
 
     @property
