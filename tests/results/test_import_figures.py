@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from tui.judge.identities import IDENTITY_CHECKS
 from tui.library.imported import records_of
+from tui.model.problem import UsageError
 from tui.model.record import RunRecord
 from tui.model.step_record import DirectionRecord
 
@@ -136,3 +138,16 @@ def test_rates_of_mdtest_are_those_in_it(path: Path) -> None:
     found = {name: (each.max, each.min, each.mean) for name, each in step.metadata.operations.items()}
     found.pop("create-stonewall", None)
     assert {name: each for name, each in found.items() if name in expected} == expected
+
+
+REAL = [*JSON, *TEXT, *sorted((DATA / "elbencho").glob("*.json"))]
+
+
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
+def test_real_output_violates_no_identity(path: Path) -> None:
+    identities = {check.id for check in IDENTITY_CHECKS}
+    try:
+        made = records_of([path])
+    except UsageError:
+        pytest.skip("holds no whole result")
+    assert [each for one in made for each in one.record.findings if each.id in identities] == []

@@ -120,7 +120,8 @@ def _mean_off(latency: Latency, span: tuple[float, float] | None, rounding: floa
         return
     mean, (low, high) = latency.mean_ns or 0.0, span
     unit = min((_unit(value) for value in latency.percentiles_ns.values() if value), default=1)
-    off = mean * rounding + (unit if rounding else 1)
+    own = _unit(int(mean)) if mean.is_integer() else 1  # a tool may cut its mean to whole units
+    off = mean * rounding + (max(unit, own) if rounding else 1)
     if not low - off <= mean <= high + off:
         where = f"{units.latency(low)} to {units.latency(high)}"
         yield f"mean {units.latency(mean)}, and its distribution allows {where}", mean, low if mean < low else high
