@@ -12,16 +12,20 @@ from pathlib import Path
 
 import msgspec
 
+from tui.metrics.buckets import index_to_value
+from tui.metrics.histogram import Histogram
 from tui.model.address import HostAddress
 from tui.model.event import (
     AnyEvent,
     Buckets,
+    DirectionResult,
     DirectionSample,
     FileCreated,
     HostFactsCollected,
     HostProblem,
     HostResult,
     HostState,
+    LatencyResult,
     Message,
     PhaseEnded,
     PhaseName,
@@ -148,6 +152,7 @@ class RunMaker:
     together: bool = False  # all hosts do the same in a second, but for their pace
     pace: dict[str, float] = field(default_factory=dict)  # of hosts that do less than the others, or more
     looked_at: dict[str, Mapping[str, float | None]] = field(default_factory=dict)  # what hosts say of themselves
+    measured: dict[tuple[str, str], list[DirectionSample]] = field(default_factory=dict)  # by host and direction
 
     def __post_init__(self) -> None:
         self.run_dir.mkdir(parents=True, exist_ok=True)
@@ -236,6 +241,8 @@ class RunMaker:
                 if host not in silent:
                     source = real[(second + (0 if self.together else index)) % len(real)]
                     dirs = paced(source.dirs, self.pace.get(host, 1.0))
+                    for name, part in dirs.items():
+                        self.measured.setdefault((host, name), []).append(part)
                     sample = self._sample(host, start + second + 1, "measure", dirs)
                     events.append(msgspec.structs.replace(sample, jobs=source.jobs))
             self.add(*events, *(self.telemetry(host, start + second + 1) for host in self.looked_at))
@@ -278,8 +285,17 @@ class RunMaker:
         return self.add(Message(t=self.t, severity=severity, text=text, host=host))  # type: ignore[arg-type]
 
     def result(self, host: str, *, final: bool = True) -> HostResult:
-        """Return the result of the real stream as this host's."""
-        return msgspec.structs.replace(host_result(snapshots(self.stream)[-1], host, 0, final=final), t=self.t)
+        """Return the result of the real stream as this host's: as many I/Os in as many seconds as it reported."""
+        found = host_result(snapshots(self.stream)[-1], host, 0, final=final)
+        dirs = {name: self.reported(host, name, figures) for name, figures in found.dirs.items()}
+        return msgspec.structs.replace(found, t=self.t, dirs=dirs)
+
+    def reported(self, host: str, name: str, figures: DirectionResult) -> DirectionResult:
+        """Return a direction's figures with the I/Os and seconds of this host's samples; as they are without any."""
+        parts = self.measured.get((host, name), [])
+        seconds = len(parts) + self.hosts.index(host) / 1000  # no two hosts take the same time
+        ios = sum(part.ios for part in parts)
+        return made_of(figures, ios, sum(part.bytes for part in parts), seconds) if ios else figures
 
     def finish(self, state: RunStateName = "complete", reason: str = "", broken: Sequence[str] = ()) -> RunMaker:
         """Collect the results and close the journal."""
@@ -291,6 +307,30 @@ class RunMaker:
         self.add(PhaseEnded(t=self.t + 0.3, phase="collect", step=0))
         exit_code = 0 if state == "complete" else 4
         return self.add(RunEnded(t=self.t, state=state, exit_code=exit_code, reason=reason))
+
+
+def made_of(figures: DirectionResult, ios: int, size: int, seconds: float) -> DirectionResult:
+    """Return figures of so many I/Os and bytes in so many seconds, with latencies distributed as they were."""
+    kinds = {kind: latency_of(getattr(figures, kind), ios) for kind in ("slat", "clat", "lat")}
+    return msgspec.structs.replace(
+        figures, ios=ios, bytes=size, runtime_s=seconds, iops=ios / seconds, bw_bytes_per_s=size / seconds, **kinds
+    )
+
+
+def latency_of(latency: LatencyResult | None, ios: int) -> LatencyResult | None:
+    """Return a latency of so many I/Os, distributed as it was; the fullest bucket takes what rounding leaves."""
+    if latency is None or latency.buckets is None or not latency.n:
+        return latency
+    counts = {at: round(count * ios / latency.n) for at, count in Histogram.from_buckets(latency.buckets).items()}
+    counts[max(counts, key=lambda at: counts[at])] += ios - sum(counts.values())
+    found = Histogram({at: count for at, count in counts.items() if count})
+    values = [(index_to_value(at), count) for at, count in found.items()]
+    mean = sum(value * count for value, count in values) / ios
+    deviation = (sum(count * (value - mean) ** 2 for value, count in values) / ios) ** 0.5
+    shares = [float(name) for name in latency.percentiles_ns]
+    return LatencyResult(
+        ios, values[0][0], values[-1][0], mean, deviation, found.percentiles(shares), buckets=found.buckets
+    )
 
 
 def host_names(count: int) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
+from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names, made_of
 from tui.model.event import (
     HostProblem,
     HostResult,
@@ -85,11 +85,12 @@ class MatrixMaker(RunMaker):
 
     def step_result(self, host: str, index: int, iops: float) -> HostResult:
         """Return the real result with another rate."""
+        self.measured.clear()
         found = self.result(host)
-        read = found.dirs["read"]
         size = int(self.plan.steps[index].point.get("bs", 4096))
-        moved = {"bytes": read.ios * size, "bw_bytes_per_s": iops * size}
-        read = msgspec.structs.replace(read, iops=iops, runtime_s=self.runtime_s, **moved)
+        seconds = self.runtime_s + self.hosts.index(host) / 1000  # no two hosts take the same time
+        ios = round(iops * seconds)
+        read = made_of(found.dirs["read"], ios, ios * size, seconds)
         return msgspec.structs.replace(found, step=index, dirs={"read": read}, t=self.t)
 
     def skip(self, *indices: int) -> MatrixMaker:

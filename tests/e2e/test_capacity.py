@@ -98,7 +98,7 @@ def test_a_search_whose_engine_is_killed_keeps_its_points_and_goes_on(home: Path
     assert (point["verdict"], point["seconds"]) == ("meets", pytest.approx(2.0, abs=0.3))
     assert record["headline"]["text"].startswith("unfinished: capacity at least")
     resumed = benchtui(home, "runs", "resume", run_dir.name)
-    assert resumed.returncode == 0, resumed.stderr
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     record = record_of(run_dir)
     assert record["search"]["answer"]["state"] == "met-at-full-load"
     assert record["search"]["points"][0] == point, "what was known is measured again"

@@ -66,7 +66,7 @@ def test_run_is_taken_over_while_its_load_goes_on_and_nothing_is_lost(lab: SshdL
     run_dir = begin(lab, home, tmp_path, "8s")
     kill_engine(run_dir)
     recovered = benchtui(home, "runs", "recover")
-    assert recovered.returncode == 0, recovered.stderr
+    assert recovered.returncode == 0, recovered.stdout + recovered.stderr
     record = record_of(run_dir)
     assert record["state"] == "complete"
     for host, results in record["steps"][0]["results"]["per_host"].items():
@@ -125,7 +125,7 @@ def test_later_repetitions_go_on_after_a_takeover(lab: SshdLab, home: Path, tmp_
     run_dir = begin(lab, home, tmp_path, "20s", "--repeat", "2")
     kill_engine(run_dir)
     recovered = benchtui(home, "runs", "recover")
-    assert recovered.returncode == 0, recovered.stderr
+    assert recovered.returncode == 0, recovered.stdout + recovered.stderr
     record = record_of(run_dir)
     assert [step["repetition"] for step in record["steps"] if step["results"]["aggregate"]] == [1, 2]
 

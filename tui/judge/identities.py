@@ -473,10 +473,11 @@ def _marks_of(at: StepEvidence) -> Iterator[tuple[str, bytes]]:
 def impossible_time(at: StepEvidence) -> Iterator[CheckResult]:
     """A result that took longer than the run it is in is the result of another one."""
     seen = at.run.seen.state.at_step(at.step.index)
-    spans = [span for span in seen.phases if span.name == "measure" and span.end_t is not None]
-    if not spans or not seen.results:
+    spans = [span for span in seen.phases if span.name == "measure"]  # an engine that died ended none
+    ends = [span.end_t for span in spans if span.end_t is not None]
+    if not ends or not seen.results:
         raise UnknownError("how long the measurement went on is not known")
-    went_s = max((span.end_t or 0.0) - span.start_t for span in spans)
+    went_s = max(ends) - min(span.start_t for span in spans)
     for each in counted(at):
         seconds = each.figures.runtime_s or 0.0
         waves = len({load.wave for load in each.loads}) or 1
