@@ -207,7 +207,7 @@ async def test_a_file_that_is_made_outside_appears_by_itself(home: Path) -> None
         await go_to(user, "demo/quick")
         await user.sees(lambda: user.app.screen._stamps is not None)  # type: ignore[attr-defined]
         own_profile(home)
-        await user.sees("nightly")
+        await user.sees(lambda: "lab/nightly" in [entry.tag for entry in user.app.screen.entries])  # type: ignore[attr-defined]
         assert user.cursor == "demo/quick"
 
 
