@@ -11,7 +11,7 @@ import msgspec
 
 from tests.app.journal_maker import RUN_ID, host_names
 from tests.app.matrix_maker import MatrixMaker
-from tui.metrics.buckets import PERCENTILES, label, value_to_index
+from tui.metrics.buckets import index_to_value, label, value_to_index
 from tui.metrics.histogram import Histogram
 from tui.model.event import (
     Buckets,
@@ -62,11 +62,11 @@ def latencies(rate: float | None, count: int) -> LatencyResult:
     buckets = whole.buckets
     return LatencyResult(
         n=sum(buckets.n),
-        min_ns=int(BASE_NS),
-        max_ns=int(tail_ns(rate, 99.999)),
-        mean_ns=BASE_NS + mean,
+        min_ns=index_to_value(buckets.idx[0]),
+        max_ns=index_to_value(buckets.idx[-1]),
+        mean_ns=sum(index_to_value(at) * each for at, each in whole.items()) / whole.total,
         stddev_ns=mean,
-        percentiles_ns={label(each): int(tail_ns(rate, each)) for each in PERCENTILES},
+        percentiles_ns=whole.percentiles(),
         buckets=Buckets(buckets.idx, buckets.n),
     )
 
@@ -133,9 +133,10 @@ class SearchMaker(MatrixMaker):
         return self
 
     def _result(self, host: str, place: int, rate: float, offer: Offer) -> HostResult:
-        found = latencies(offer.rate_iops, round(rate * offer.seconds))
-        ios = round(rate * offer.seconds)
-        read = DirectionResult(ios, ios * 4096, offer.seconds, rate, rate * 4096, clat=found, lat=found)
+        seconds = offer.seconds + self.hosts.index(host) / 1000 + place / 10_000  # no two take the same time
+        ios = round(rate * seconds)
+        found = latencies(offer.rate_iops, ios)
+        read = DirectionResult(ios, ios * 4096, seconds, rate, rate * 4096, clat=found, lat=found)
         return HostResult(t=self.t, host=host, step=place, dirs={"read": read}, tool_version="fio-3.33")
 
     def point(self, place: int, offer: Offer, rate: float, lost: Sequence[str] = ()) -> SearchPoint:

@@ -203,7 +203,7 @@ async def test_tab_goes_to_the_text_where_j_scrolls(home: Path) -> None:
 
 
 async def test_a_file_that_is_made_outside_appears_by_itself(home: Path) -> None:
-    async with opened(options(home), size=(120, 120)) as user:  # all profiles have room
+    async with opened(options(home), size=(120, 36)) as user:
         await go_to(user, "demo/quick")
         await user.sees(lambda: user.app.screen._stamps is not None)  # type: ignore[attr-defined]
         own_profile(home)

@@ -62,7 +62,7 @@ def test_an_unknown_verb_is_usage_with_the_nearest_name(capsys: pytest.CaptureFi
 WRONG = {
     "runs list --jsn": "benchtui: runs list: unknown option --jsn (did you mean '--json'?); see benchtui runs list"
     " --help\n",
-    "run": "benchtui: run: the following arguments are required: PROFILE; see benchtui run --help\n",
+    "run": "benchtui: run: the following arguments are required: PROFILE, KEY=VALUE; see benchtui run --help\n",
     "--ssh-config c runs list": "benchtui: runs comes first: benchtui runs ...; see benchtui --help\n",
     "--nosuch": "benchtui: unknown option --nosuch; see benchtui --help\n",
     "profiles show": "benchtui: profiles show: the following arguments are required: NAME; see benchtui profiles show"

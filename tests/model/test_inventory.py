@@ -67,7 +67,7 @@ def test_an_inventory_may_be_empty(text: str) -> None:
         (
             "hosts:\n  a: {adress: x}\n",
             "i.yaml:2:7: unknown key 'adress' (did you mean 'address'?); "
-            "allowed are port, user, identity, role, processes, address, groups",
+            "allowed are port, user, identity, exec, role, processes, address, groups",
         ),
         ("host: {}\n", "i.yaml:1:1: unknown key 'host' (did you mean 'hosts'?); allowed are defaults, hosts, groups"),
         ("hosts: [a]\n", "i.yaml:1:8: hosts: found a list; allowed is a mapping"),

@@ -133,7 +133,8 @@ def record_of(process: subprocess.Popen[str]) -> dict[str, Any]:
     record: dict[str, Any] = json.loads(out)
     assert record["state"] == "complete", record["reason"]
     errors = {finding["id"] for finding in record["findings"] if finding["severity"] == "error"}
-    assert errors <= APART and process.returncode == bool(errors), errors
+    why = [each["message"] for each in record["findings"] if each["severity"] == "error"]
+    assert errors <= APART and process.returncode == bool(errors), (errors, why)
     return record
 
 

@@ -235,7 +235,7 @@ def test_without_a_named_file_the_users_and_the_systems_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("tui.remote.ssh_settings.SYSTEM_FOLDER", tmp_path / "etc")
+    monkeypatch.setattr("tui.remote.sshconfig.SYSTEM_FOLDER", tmp_path / "etc")
     monkeypatch.setattr("tui.remote.ssh_settings.SYSTEM_FOLDER", tmp_path / "etc")
     for folder, text in ((".ssh", "Host h1\n  Port 2022\nInclude more"), ("etc", "Port 2023\nInclude more")):
         (tmp_path / folder).mkdir(mode=0o700)

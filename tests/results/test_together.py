@@ -21,7 +21,8 @@ def frozen(host: str, frozen_s: float, start_t: float = 5.0, end_t: float = 40.0
     wakes_t = start_t + 10.0 + frozen_s
     late = sample(wakes_t + 1.0, host, [100_000] * 100, interval_s=frozen_s + 1.0)
     parts = [*load(host, start_t, start_t + 10.0), late, *load(host, wakes_t + 1.0, end_t)]
-    return [compared(host, 0.0), *parts, result(host, start_t, end_t)]
+    iops = 100.0 * (end_t - start_t - frozen_s) / (end_t - start_t)
+    return [compared(host, 0.0), *parts, result(host, start_t, end_t, iops)]
 
 
 def record_of(tmp_path: Path, *hosts: list[AnyEvent], runtime_s: float | None = 35.0) -> RunRecord:

@@ -72,6 +72,4 @@ def test_a_job_that_is_cancelled_ends_the_run_by_name(slurm: SlurmLab, home: Pat
     assert record["state"] == "partial"
     assert {host["detail"] for host in record["hosts"]} == {f"allocation {job} ended: cancelled"}
     assert "h1" in record["steps"][0]["results"]["per_host"]
-    shutil.rmtree(
-        f"/tmp/.benchtui-{os.geteuid()}/{run_id}"
-    )  # nobody can reach it on nodes that are gone
+    shutil.rmtree(f"/tmp/.benchtui-{os.geteuid()}/{run_id}")  # nobody can reach it on nodes that are gone

@@ -196,8 +196,9 @@ PROFILES = (
     Action("profiles.edit", ("e",), "edit", "Edit a profile of yours; a preset is extended or copied first", footer=3),
     Action("profiles.outside", ("E",), "editor", "Edit a profile of yours in $EDITOR"),
     Action("profiles.job", ("n",), "new job", "Describe a job in a form, without a profile; commas sweep", footer=6),
-    Action("profiles.new", ("N",), "extend", "Start a profile of your own that changes this one, or copies it",
-           footer=7),
+    Action(
+        "profiles.new", ("N",), "extend", "Start a profile of your own that changes this one, or copies it", footer=7
+    ),
     Action("profiles.view", ("v",), "job file", "Switch between the description and the rendered job file", footer=4),
     Action("profiles.pane", ("tab",), "pane", "Switch between list and text", footer=5, call="app.focus_next"),
 )
