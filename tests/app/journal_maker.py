@@ -293,7 +293,7 @@ class RunMaker:
     def reported(self, host: str, name: str, figures: DirectionResult) -> DirectionResult:
         """Return a direction's figures with the I/Os and seconds of this host's samples; as they are without any."""
         parts = self.measured.get((host, name), [])
-        seconds = len(parts) + self.hosts.index(host) / 1000  # no two hosts take the same time
+        seconds = len(parts) + self.hosts.index(host) / 1_000_000  # no two hosts take the same time
         ios = sum(part.ios for part in parts)
         return made_of(figures, ios, sum(part.bytes for part in parts), seconds) if ios else figures
 

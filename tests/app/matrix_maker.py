@@ -88,7 +88,7 @@ class MatrixMaker(RunMaker):
         self.measured.clear()
         found = self.result(host)
         size = int(self.plan.steps[index].point.get("bs", 4096))
-        seconds = self.runtime_s + self.hosts.index(host) / 1000  # no two hosts take the same time
+        seconds = self.runtime_s + self.hosts.index(host) / 1_000_000  # no two hosts take the same time
         ios = round(iops * seconds)
         read = made_of(found.dirs["read"], ios, ios * size, seconds)
         return msgspec.structs.replace(found, step=index, dirs={"read": read}, t=self.t)

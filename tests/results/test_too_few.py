@@ -70,7 +70,7 @@ def test_the_record_keeps_the_value_and_says_how_many_were_behind() -> None:
 
 def test_the_headline_keeps_its_value_and_its_text_is_n_less_than_10(record: RunRecord) -> None:
     assert record.headline is not None and record.headline.value
-    assert (record.headline.text, record.headline.behind) == ("read p99.999 n<10", 1)
+    assert (record.headline.text, record.headline.behind) == ("read p99.999 n<10", 2)
     assert json.loads(record.to_json())["headline"]["value"] == record.headline.value
     summary = json.loads(msgspec.json.encode(summary_of(record)))
     assert (summary["headline"], summary["headline_value"]) == ("read p99.999 n<10", record.headline.value)
