@@ -57,7 +57,7 @@ check:
 dist:
 	@.ci/setup test
 	@$(BIN)/python -m onefile.build $(if $(MACHINE),--machine $(MACHINE))
-	@for file in dist/*-linux-$$(uname -m); do $(BIN)/python -m onefile.check $$file; done
+	@set -e; for file in dist/*-linux-$$(uname -m); do $(BIN)/python -m onefile.check $$file; done
 
 pictures:
 	@.ci/setup test

@@ -295,7 +295,12 @@ class RunMaker:
         parts = self.measured.get((host, name), [])
         seconds = len(parts) + self.hosts.index(host) / 1_000_000  # no two hosts take the same time
         ios = sum(part.ios for part in parts)
-        return made_of(figures, ios, sum(part.bytes for part in parts), seconds) if ios else figures
+        if not ios:
+            return figures
+        made = made_of(figures, ios, sum(part.bytes for part in parts), seconds)
+        kind = "clat" if made.clat is not None else "lat"
+        mean = sum(part.lat_sum_ns for part in parts) / ios  # of the samples, as Live adds them up
+        return msgspec.structs.replace(made, **{kind: msgspec.structs.replace(getattr(made, kind), mean_ns=mean)})
 
     def finish(self, state: RunStateName = "complete", reason: str = "", broken: Sequence[str] = ()) -> RunMaker:
         """Collect the results and close the journal."""

@@ -32,8 +32,7 @@ def test_the_averages_of_all_hosts_are_those_of_the_record(run: Path) -> None:
         known = aggregate[name]
         assert known.clat is not None
         series = subject.dirs[name].series("latency")
-        # the record adds up the middles of buckets
-        assert average_of(subject, LATENCY, name, series) == pytest.approx(known.clat.mean_ns, rel=1e-3)
+        assert average_of(subject, LATENCY, name, series) == pytest.approx(known.clat.mean_ns, rel=1e-6)
         assert average_of(subject, IOPS, name, []) == pytest.approx(known.iops, rel=1e-6)
         assert average_of(subject, BANDWIDTH, name, []) == pytest.approx(known.bw_bytes_per_s, rel=1e-6)
 

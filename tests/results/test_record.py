@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.app.journal_maker import made_of
 from tests.results.samples import CASES, DATA, measured_in, sample
 from tui.journal.rundir import load_plan
 from tui.journal.state import RunState
@@ -418,8 +419,11 @@ def steps_of(tmp_path: Path, iops: list[float], *, repeated: bool, headline: Hea
         params = {"bs": "8k"} if repeated else {"bs": f"{4 * (index + 1)}k"}
         repetition = index + 1 if repeated else 1
         plan.steps.append(msgspec.structs.replace(step, index=index, params=params, repetition=repetition))
-        read = msgspec.structs.replace(result.dirs["read"], iops=value)
-        for host in ("h1", "h2"):
+        for number, host in enumerate(("h1", "h2")):
+            read = made_of(result.dirs["read"], round(value * 5), round(value * 5) * 8192, 5.0)
+            assert read.lat is not None and read.lat.stddev_ns is not None
+            own = msgspec.structs.replace(read.lat, stddev_ns=read.lat.stddev_ns + 2 * index + number)
+            read = msgspec.structs.replace(read, lat=own)  # no two hosts wait alike to the nanosecond
             added.append(msgspec.structs.replace(result, host=host, step=index, dirs={"read": read}))
     return build_record(run_dir_of("ramp", tmp_path / "run", [*events[:-1], *added, events[-1]], plan))
 

@@ -180,7 +180,7 @@ def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _sizes(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
-    """Return between which sizes the mean I/O lies; None where nobody can tell."""
+    """Return between which sizes the mean I/O lies; None where it is not known."""
     loads = each.loads
     if not loads or not direction(each.name).in_total or not all(load.stores and _told(load, each) for load in loads):
         return None
@@ -384,7 +384,7 @@ def _kinds_apart(each: Counted) -> Iterator[CheckResult]:
     live=False,
 )
 def series_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
-    """What a host did second by second adds up to what it says in the end, or one of the two is not its own."""
+    """A host whose intervals do not add up to its result: one of the two belongs to another load."""
     looked = False
     for each in counted(at):
         if each.job or not direction(each.name).in_total:

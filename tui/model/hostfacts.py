@@ -218,7 +218,7 @@ _TARGET = (
         "table",
         "target",
         "expected",
-        absent="nothing was read, or nobody can tell",
+        absent="nothing was read, or not known",
     ),
     HostFact(
         "shares_files_with", "shares files with", "the file systems of all hosts", section="target", differs="expected"
