@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 import gzip
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from math import log2
 from pathlib import Path
 
@@ -17,7 +18,6 @@ from tui.metrics.histogram import Histogram
 from tui.model.address import HostAddress
 from tui.model.event import (
     AnyEvent,
-    Buckets,
     DirectionResult,
     DirectionSample,
     FileCreated,
@@ -124,16 +124,24 @@ def paced(dirs: dict[str, DirectionSample], factor: float) -> dict[str, Directio
     if factor == 1.0:
         return dirs
     later = round(-64 * log2(factor))  # buckets: 64 each time the latency doubles
-    return {
-        name: msgspec.structs.replace(
-            part,
-            ios=round(part.ios * factor),
-            bytes=round(part.bytes * factor),
-            lat_max_ns=round(part.lat_max_ns / factor),
-            lat=Buckets([index + later for index in part.lat.idx], [max(1, round(n * factor)) for n in part.lat.n]),
-        )
-        for name, part in dirs.items()
-    }
+    return {name: fewer(part, factor, later) for name, part in dirs.items()}
+
+
+def fewer(part: DirectionSample, factor: float, later: int) -> DirectionSample:
+    """Return a share of these I/Os, each so many buckets later; the latency that they add up to is theirs."""
+    reached = [round(count * factor) for count in accumulate(part.lat.n, initial=0)]
+    counts = {at + later: end - begin for at, (begin, end) in zip(part.lat.idx, pairwise(reached), strict=True)}
+    found = Histogram(counts).buckets
+    values = [index_to_value(at) for at in found.idx]
+    ios = sum(found.n)
+    return msgspec.structs.replace(
+        part,
+        ios=ios,
+        bytes=round(part.bytes * ios / max(1, part.ios)),
+        lat_sum_ns=sum(value * count for value, count in zip(values, found.n, strict=True)),
+        lat_max_ns=round(part.lat_max_ns / factor),
+        lat=found,
+    )
 
 
 @dataclass
@@ -299,8 +307,7 @@ class RunMaker:
             return figures
         made = made_of(figures, ios, sum(part.bytes for part in parts), seconds)
         kind = "clat" if made.clat is not None else "lat"
-        mean = sum(part.lat_sum_ns for part in parts) / ios  # of the samples, as Live adds them up
-        return msgspec.structs.replace(made, **{kind: msgspec.structs.replace(getattr(made, kind), mean_ns=mean)})
+        return msgspec.structs.replace(made, **{kind: measured_latency(parts, getattr(made, kind))})
 
     def finish(self, state: RunStateName = "complete", reason: str = "", broken: Sequence[str] = ()) -> RunMaker:
         """Collect the results and close the journal."""
@@ -322,6 +329,14 @@ def made_of(figures: DirectionResult, ios: int, size: int, seconds: float) -> Di
     )
 
 
+def measured_latency(parts: Sequence[DirectionSample], latency: LatencyResult) -> LatencyResult:
+    """Return the latency of these samples, as Live adds them up; the percentiles are those that `latency` has."""
+    found = Histogram()
+    for part in parts:
+        found.add(part.lat)
+    return distributed(found, sum(part.lat_sum_ns for part in parts) / found.total, latency.percentiles_ns)
+
+
 def latency_of(latency: LatencyResult | None, ios: int) -> LatencyResult | None:
     """Return a latency of so many I/Os, distributed as it was; the fullest bucket takes what rounding leaves."""
     if latency is None or latency.buckets is None or not latency.n:
@@ -329,12 +344,23 @@ def latency_of(latency: LatencyResult | None, ios: int) -> LatencyResult | None:
     counts = {at: round(count * ios / latency.n) for at, count in Histogram.from_buckets(latency.buckets).items()}
     counts[max(counts, key=lambda at: counts[at])] += ios - sum(counts.values())
     found = Histogram({at: count for at, count in counts.items() if count})
-    values = [(index_to_value(at), count) for at, count in found.items()]
-    mean = sum(value * count for value, count in values) / ios
-    deviation = (sum(count * (value - mean) ** 2 for value, count in values) / ios) ** 0.5
-    shares = [float(name) for name in latency.percentiles_ns]
+    mean = sum(index_to_value(at) * count for at, count in found.items()) / ios
+    return distributed(found, mean, latency.percentiles_ns)
+
+
+def distributed(found: Histogram, mean_ns: float, percentiles: Iterable[str]) -> LatencyResult:
+    """Return a latency of this distribution; minimum and maximum are in the middle of their buckets."""
+    values = [(index_to_value(at), count) for at, count in found.items() if count]
+    deviation = (sum(count * (value - mean_ns) ** 2 for value, count in values) / found.total) ** 0.5
+    shares = [float(name) for name in percentiles]
     return LatencyResult(
-        ios, values[0][0], values[-1][0], mean, deviation, found.percentiles(shares), buckets=found.buckets
+        n=found.total,
+        min_ns=values[0][0],
+        max_ns=values[-1][0],
+        mean_ns=mean_ns,
+        stddev_ns=deviation,
+        percentiles_ns=found.percentiles(shares),
+        buckets=found.buckets,
     )
 
 

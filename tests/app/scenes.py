@@ -12,22 +12,16 @@ import random
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from tests.app.journal_maker import MIX, READS, RUN_ID, UTC, RunMaker, host_names, paced, real_samples
 from tests.app.stage import Stage
-from tui.metrics.buckets import PERCENTILES, index_to_value
-from tui.metrics.histogram import Histogram
 from tui.model.event import (
-    DirectionResult,
-    DirectionSample,
     HostFactsCollected,
     HostResult,
-    LatencyResult,
-    PhaseName,
     Sample,
     TelemetrySample,
 )
@@ -45,44 +39,10 @@ NIC |= {"speed_mbit": 100_000, "driver": "mlx5_core"}
 WITH_THE_LOAD = ("nic.", "gen.cpu", "cpu.busy")
 
 
-class Sum:
-    """What the seconds of one direction of one host add up to."""
-
-    def __init__(self) -> None:
-        self.seconds = self.ios = self.bytes = self.lat_sum_ns = self.lat_max_ns = 0
-        self.lat = Histogram()
-
-    def take(self, part: DirectionSample) -> None:
-        """Add a second."""
-        self.seconds += 1
-        self.ios += part.ios
-        self.bytes += part.bytes
-        self.lat_sum_ns += part.lat_sum_ns
-        self.lat_max_ns = max(self.lat_max_ns, part.lat_max_ns)
-        self.lat.add(part.lat)
-
-    def result(self) -> DirectionResult:
-        """Return what a tool would say at its end."""
-        buckets, mean = self.lat.buckets, self.lat_sum_ns / max(1, self.ios)
-        squares = sum(n * (index_to_value(index) - mean) ** 2 for index, n in self.lat.items())
-        known = LatencyResult(
-            n=sum(buckets.n),
-            min_ns=index_to_value(buckets.idx[0]) if buckets.idx else 0,
-            max_ns=self.lat_max_ns,
-            mean_ns=mean,
-            stddev_ns=(squares / max(1, self.ios - 1)) ** 0.5,
-            percentiles_ns=self.lat.percentiles(PERCENTILES, self.lat_max_ns),
-            buckets=buckets,
-        )
-        rate = 1 / max(1, self.seconds)
-        return DirectionResult(self.ios, self.bytes, self.seconds, self.ios * rate, self.bytes * rate, clat=known)
-
-
 @dataclass
 class Scene(RunMaker):
     """A run whose hosts drift together from second to second, and whose results are what its seconds add up to."""
 
-    sums: dict[tuple[str, str], Sum] = field(default_factory=dict)
     drift: float = 0.0
     slowed: float = AT_REST  # all hosts at once
 
@@ -104,15 +64,12 @@ class Scene(RunMaker):
                 rate *= self.chance.gauss(1, APART)
                 if host not in silent:
                     dirs = paced(source.dirs, rate / sum(each.ios for each in source.dirs.values()))
+                    for name, part in dirs.items():
+                        self.measured.setdefault((host, name), []).append(part)
                     events.append(self._sample(host, start + second, "measure", dirs))
                     events += [self.telemetry(host, start + second)] if host in self.looked_at else []
             self.add(*events)
         return self
-
-    def _sample(self, host: str, t: float, phase: PhaseName, dirs: dict[str, DirectionSample]) -> Sample:
-        for name, part in dirs.items() if phase == "measure" else ():
-            self.sums.setdefault((host, name), Sum()).take(part)
-        return super()._sample(host, t, phase, dirs)
 
     def telemetry(self, host: str, t: float) -> TelemetrySample:
         """Return what a host says of a second: what the load moves is less where there is less of it."""
@@ -129,9 +86,8 @@ class Scene(RunMaker):
         return msgspec.structs.replace(found, values=whole)
 
     def result(self, host: str, *, final: bool = True) -> HostResult:
-        """Return what the seconds of a host add up to."""
-        dirs = {name: each.result() for (of, name), each in self.sums.items() if of == host}
-        return msgspec.structs.replace(super().result(host, final=final), dirs=dirs, jobs={})
+        """Return what the seconds of a host add up to; nothing is said of its jobs."""
+        return msgspec.structs.replace(super().result(host, final=final), jobs={})
 
 
 def begun(
