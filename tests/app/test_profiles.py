@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.app.driver import User, opened, options
+from tests.patience import PATIENCE_S
 from tui.app.app import BenchtuiApp
+from tui.app.screens.profiles import ProfilesScreen
 from tui.app.widgets.picklist import Heading
-from tui.engine.inputs.profiles import Catalogue
+from tui.engine.inputs.profiles import Catalogue, CatalogueEntry
 
 OWN = """\
 profile: lab/nightly
@@ -281,3 +285,48 @@ async def test_what_a_profile_destroys_is_marked_at_80_columns_too(home: Path) -
         await user.types("raw-linear-write")
         marked = ["raw-linear-write", "dev"]
         await user.sees(lambda: any(line.split()[1:3] == marked for line in user.text.splitlines()))
+
+
+async def test_the_profile_that_was_edited_is_under_the_cursor_when_the_list_is_shown_for_the_first_time(
+    home: Path,
+) -> None:
+    own_profile(home)
+    async with opened(options(home)) as user:
+        user.app.go("profiles", "lab/nightly")
+        await user.pilot.pause()
+        await user.sees(lambda: is_under_cursor(user, "lab/nightly"))
+        await user.sees(lambda: all(worker.is_finished for worker in user.app.screen.workers))
+        assert is_under_cursor(user, "lab/nightly")
+
+
+async def test_a_slow_read_does_not_replace_what_a_newer_one_has_shown(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_profile(home)
+    async with opened(options(home)) as user:
+        await go_to(user, "demo/quick")
+        screen = user.app.screen
+        assert isinstance(screen, ProfilesScreen)
+        real, reading, go_on = Catalogue.list, threading.Event(), threading.Event()
+
+        def held(self: Catalogue) -> Sequence[CatalogueEntry]:
+            reading.set()
+            go_on.wait(PATIENCE_S)
+            return real(self)
+
+        monkeypatch.setattr(Catalogue, "list", held)
+        screen.load_profiles("demo/quick")
+        await user.sees(reading.is_set)
+        monkeypatch.setattr(Catalogue, "list", real)
+        screen.load_profiles("lab/nightly")
+        await user.sees(lambda: is_under_cursor(user, "lab/nightly"))
+        handed_over, call = threading.Event(), user.app.call_from_thread
+
+        def called(*found: Any) -> None:
+            call(*found)
+            handed_over.set()
+
+        monkeypatch.setattr(user.app, "call_from_thread", called)
+        go_on.set()
+        await user.sees(handed_over.is_set)
+        assert is_under_cursor(user, "lab/nightly")

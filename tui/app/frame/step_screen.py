@@ -17,6 +17,7 @@ from textual.scrollbar import ScrollBarRender
 from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Input
+from textual.worker import get_current_worker
 
 from tui.app.frame.shell import AppShell
 from tui.app.terminal import actions
@@ -251,6 +252,16 @@ class StepScreen(Screen[None]):
             self.notify(str(error), severity="warning", markup=False)
             return False
         return True
+
+    def hand_over(self, take: Callable[..., None], *found: object) -> None:
+        """Call `take` on the event loop with what this thread has found, unless a newer search has replaced it."""
+        worker = get_current_worker()
+
+        def newest() -> None:
+            if not worker.is_cancelled:
+                take(*found)
+
+        self.app.call_from_thread(newest)
 
     def arrive(self, at: str) -> None:
         """Another screen sends the user here, to look at something."""

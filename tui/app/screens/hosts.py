@@ -150,7 +150,7 @@ class HostsScreen(FilteredScreen):
             hosts, problem = [host_rows.KnownHost(*found) for found in self.shell.fleet.all(named)], None
         except BenchtuiError as error:
             hosts, problem = [], str(error)
-        self.app.call_from_thread(self.take_hosts, hosts, problem, focus)
+        self.hand_over(self.take_hosts, hosts, problem, focus)
 
     def take_hosts(self, hosts: list[KnownHost], problem: str | None, focus: str | None) -> None:
         """Show what was read."""

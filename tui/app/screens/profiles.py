@@ -43,6 +43,7 @@ class ProfilesScreen(FilteredScreen):
         self.shown: list[CatalogueEntry] = []
         self.used: list[str] = []  # tags, the newest first
         self.shows_job = False
+        self.sent_to = ""  # the profile that another screen sent the user to
         self._early = False  # Enter was pressed before there was a list
         self._stamps: Stamps | None = None
         self._looking = False
@@ -65,7 +66,7 @@ class ProfilesScreen(FilteredScreen):
     def on_mount(self) -> None:
         """Show the list at once; the catalogue is read in a thread."""
         self.set_focus(self.picklist)
-        self.load_profiles(self.shell.selection.profile, begins=True)
+        self.load_profiles(self.sent_to or self.shell.selection.profile, begins=not self.sent_to)
         self.set_interval(LOOK_S, self.look_for_changes)
 
     # -- loading
@@ -77,8 +78,8 @@ class ProfilesScreen(FilteredScreen):
         if begins:
             focus = focus or profile_text.newest_key(entries, used) or HARMLESS
         if focus and not begins:
-            self.app.call_from_thread(self.let_through, entries, focus)
-        self.app.call_from_thread(self.take_profiles, entries, used, focus)
+            self.hand_over(self.let_through, entries, focus)
+        self.hand_over(self.take_profiles, entries, used, focus)
 
     def let_through(self, entries: list[CatalogueEntry], key: str) -> None:
         """Clear a filter that hides what was just made or edited."""
@@ -97,7 +98,8 @@ class ProfilesScreen(FilteredScreen):
             self.action_next()
 
     def arrive(self, at: str) -> None:
-        """A profile was edited: read all again, the cursor on it."""
+        """A profile was edited: read all again, the cursor on it, also when this screen is shown for the first time."""
+        self.sent_to = at
         self.load_profiles(at)
 
     def filter_changed(self) -> None:
