@@ -263,7 +263,9 @@ async def test_who_lags_and_what_is_full_goes_by_the_thresholds_of_the_run(tmp_p
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(4), READS).begin().go()
     file = maker.run_dir / PLAN_FILE
     plan = msgspec.json.decode(file.read_bytes(), type=Plan)
-    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(plan, thresholds={"V14.rate": 0.2, "V15.host": 50.0})))
+    file.write_bytes(
+        msgspec.json.encode(msgspec.structs.replace(plan, thresholds={"straggler.rate": 0.2, "client-cpu.host": 50.0}))
+    )
     maker.pace = {"weka-03": 0.25}
     for host in maker.hosts:
         maker.look_at(host, {"cpu.busy": 60.0})

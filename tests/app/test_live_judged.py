@@ -85,7 +85,7 @@ def finished(home: Path) -> RunMaker:
     """The same run at its end. How many checks there are is no matter of pictures."""
     maker = watched(home, seconds=30).finish()
     record = write_record(maker.run_dir)
-    record.checks, record.checks_not_made = ["V15", "V20"], {"V14": "why not"}
+    record.checks, record.checks_not_made = ["client-cpu", "host-differences"], {"straggler": "why not"}
     (maker.run_dir / "run.json").write_text(record.to_json())
     return maker
 
@@ -94,7 +94,7 @@ async def test_a_line_says_what_limits_the_run_and_another_the_worst_finding(tmp
     async with stage(watched(tmp_path)) as (app, _):
         worst, limited = app.text_of("#live-health").splitlines()
         assert "limited by  client CPU: weka-01, weka-02, weka-03, weka-04: 97 % busy" in limited
-        assert worst.startswith("! V15") and worst.endswith("f all")
+        assert worst.startswith("! client-cpu") and worst.endswith("f all")
         assert " warnings" in worst
 
 
@@ -120,13 +120,15 @@ async def test_where_there_is_little_room_one_line_has_finding_steadiness_and_li
     async with stage(watched(tmp_path), SMALL) as (app, pilot):
         (line,) = app.text_of("#live-health").splitlines()
         finding, steady, limiter = line.split(" · ")
-        assert finding.startswith("! V15  the client's CPU") and finding.endswith("…")
+        assert finding.startswith("! client-cpu  the client's CPU") and finding.endswith("…")
         assert steady in ("steady", "not steady") and limiter.split("  ")[0] == "limited by client CPU"
         assert line.endswith("f all")
         await pilot.resize_terminal(60, 16)
         await app.settle(pilot)
         (line,) = app.text_of("#live-health").splitlines()
-        assert line.startswith("! V15  the client's") and "limited by client CPU" in line and line.endswith("f all")
+        assert (
+            line.startswith("! client-cpu  the client's") and "limited by client CPU" in line and line.endswith("f all")
+        )
 
 
 def test_every_limiter_has_a_word() -> None:
@@ -136,7 +138,7 @@ def test_every_limiter_has_a_word() -> None:
 async def test_the_hosts_that_are_named_are_marked(tmp_path: Path) -> None:
     async with stage(watched(tmp_path)) as (app, _):
         rows = {line.split()[1]: line for line in app.text_of("#live-hosts").splitlines() if " weka-" in line}
-        assert rows["weka-01"].startswith("! weka-01") and "V15" in rows["weka-01"]
+        assert rows["weka-01"].startswith("! weka-01") and "client-cpu" in rows["weka-01"]
         assert rows["weka-06"].startswith("● weka-06")
         assert list(rows)[:4] == ["weka-01", "weka-02", "weka-03", "weka-04"]  # the worst first
 
@@ -161,7 +163,7 @@ async def test_while_a_step_is_prepared_neither_findings_nor_the_cursor_are_of_t
     for host in maker.hosts:
         maker.look_at(host, BUSY)
     async with stage(maker.measure(31)) as (app, pilot):
-        assert app.text_of("#live-health").startswith("! V15") and "V15" in app.text_of("#live-hosts")
+        assert app.text_of("#live-health").startswith("! client-cpu") and "client-cpu" in app.text_of("#live-hosts")
         await pilot.press("left", "left")
         assert app.live.cursor_s is not None
         maker.looked_at = {}
@@ -169,7 +171,11 @@ async def test_while_a_step_is_prepared_neither_findings_nor_the_cursor_are_of_t
         maker.add(StepStarted(t=maker.t + 1, step=1), PhaseStarted(t=maker.t + 1, phase="barrier", step=1))
         await app.tick(pilot, maker)
         said = app.text_of("#live-health")
-        assert said.startswith("was  V15") and "limited by" not in said and "V15" not in app.text_of("#live-hosts")
+        assert (
+            said.startswith("was  client-cpu")
+            and "limited by" not in said
+            and "client-cpu" not in app.text_of("#live-hosts")
+        )
         maker.start_step(1)
         await app.tick(pilot, maker.measure(5))
         assert app.live.cursor_s is None and "at 0:00" not in app.text_of("#live-heat")
@@ -181,12 +187,12 @@ async def test_what_is_over_stays_in_the_line_as_one_that_was(tmp_path: Path) ->
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(1), READS, runtime_s=900.0).begin().go()
     maker.look_at("weka-01", BUSY)
     async with stage(maker.measure(31)) as (app, pilot):
-        assert "! V15" in app.text_of("#live-health")
+        assert "! client-cpu" in app.text_of("#live-health")
         maker.look_at("weka-01", IDLE)
         for _ in range(16):
             maker.measure(30)
             await app.tick(pilot, maker)
-        assert "was  V15" in app.text_of("#live-health")
+        assert "was  client-cpu" in app.text_of("#live-health")
         await pilot.press("f")
         await app.settle(pilot)
         assert isinstance(app.screen, FindingsDialog)
@@ -198,7 +204,7 @@ async def test_f_shows_each_finding_with_its_rule_and_what_to_do(tmp_path: Path)
         await pilot.press("f")
         await app.settle(pilot)
         text = "".join(part.text for line in app.screen._compositor.render_strips() for part in line)
-        assert "V15  Client CPU" in text and "Use more clients" in text
+        assert "client-cpu  Client CPU" in text and "Use more clients" in text
         assert f"since {clock[0]}" in text, "the clock is the header's"
         await pilot.press("escape")
         await app.settle(pilot)
@@ -266,27 +272,27 @@ async def test_a_replay_that_goes_back_forgets_what_was_found(tmp_path: Path) ->
     async with stage(maker, replay=1.0) as (app, pilot):
         app.wall += 36
         await app.tick(pilot)
-        assert "V15" in app.text_of("#live-health")
+        assert "client-cpu" in app.text_of("#live-health")
         for _ in range(3):
             await pilot.press("left")
             await app.settle(pilot)
-        assert "V15" not in app.text_of("#live-health")
+        assert "client-cpu" not in app.text_of("#live-health")
 
 
 async def test_at_the_end_live_says_what_the_record_says(tmp_path: Path) -> None:
     maker = watched(tmp_path, seconds=40).finish()
     record = write_record(maker.run_dir)
-    record.findings = [each for each in record.findings if each.id != "V15"]
+    record.findings = [each for each in record.findings if each.id != "client-cpu"]
     (maker.run_dir / "run.json").write_text(record.to_json())
     async with stage(maker, replay=1.0) as (app, pilot):
         app.wall += 36
         await app.tick(pilot)
-        assert "V15" in app.text_of("#live-health") and app.live.found is not None and not app.live.found.settled
+        assert "client-cpu" in app.text_of("#live-health") and app.live.found is not None and not app.live.found.settled
         app.wall += 60
         await app.tick(pilot)
         shown = {each.finding.id for each in app.live.found.now}
-        assert shown == {each.id for each in record.findings} and "V15" not in shown
-        assert not app.text_of("#live-health").startswith(("! V15", " ! V15"))
+        assert shown == {each.id for each in record.findings} and "client-cpu" not in shown
+        assert not app.text_of("#live-health").startswith(("! client-cpu", " ! client-cpu"))
 
 
 async def settle_on_findings(pilot: Pilot[None]) -> None:

@@ -78,10 +78,10 @@ async def test_runs_are_listed_newest_first_with_state_profile_hosts_and_headlin
 async def test_an_invalid_run_is_never_listed_without_its_mark(newest: RunMaker) -> None:
     path = newest.run_dir / "run.json"
     record = json.loads(path.read_text())
-    found = [{"id": "V03", "severity": "error", "message": "read: only 0 % of the bytes moved on weka-01"}]
+    found = [{"id": "storage-traffic", "severity": "error", "message": "read: only 0 % of the bytes moved on weka-01"}]
     path.write_text(json.dumps({**record, "verdict": "invalid", "findings": found}))
     async with stage(newest, step="runs") as (app, _):
-        assert rows(app)[0].startswith("✗ INVALID 2026-11-20 10:15") and " V03 " in rows(app)[0]
+        assert rows(app)[0].startswith("✗ INVALID 2026-11-20 10:15") and " storage-traffic " in rows(app)[0]
         assert rows(app)[0].count("INVALID") == 1  # once is enough: there is room for the checks
 
 

@@ -11,7 +11,7 @@ from tui.cli.main import main
 
 def test_all_checks_are_listed_with_their_titles(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["findings"]) == 0
-    assert "V02             Concurrency\n" in capsys.readouterr().out
+    assert "concurrency        Concurrency\n" in capsys.readouterr().out
 
 
 def test_one_check_is_explained(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,7 +24,7 @@ def test_one_check_is_explained(capsys: pytest.CaptureFixture[str], monkeypatch:
 
 
 def test_it_is_said_when_a_check_is_made(capsys: pytest.CaptureFixture[str]) -> None:
-    for name, when in (("V15", "while a run goes on"), ("V28", "at the end of a run")):
+    for name, when in (("client-cpu", "while a run goes on"), ("repetitions", "at the end of a run")):
         assert main(["findings", name]) == 0
         assert f"Made        {when}" in capsys.readouterr().out
 

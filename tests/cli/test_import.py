@@ -55,17 +55,17 @@ def test_the_failed_reads_of_mapr_are_found_from_their_text_alone(home: Path, ca
     record = imported(capsys, DATA / "text" / "mapr-randread-8k.txt")
     found = findings(record)
     assert record["verdict"] == "invalid"
-    assert "EIO" in str(found["V01"]["message"])
-    assert (found["V02"]["severity"], found["V02"]["measured"]) == ("error", 0.9425)
+    assert "EIO" in str(found["tool-errors"]["message"])
+    assert (found["concurrency"]["severity"], found["concurrency"]["measured"]) == ("error", 0.9425)
 
 
 def test_four_files_are_four_hosts_of_one_run(home: Path, capsys: Captured) -> None:
     record = imported(capsys, *MAPR)
     found = findings(record)
     assert [host["name"] for host in record["hosts"]] == [file.stem for file in MAPR]
-    assert found["V12"]["measured"] == 60.067
-    assert "nfs-client-2 95.1 %" in str(found["V02"]["message"])
-    assert "nfs-client-2 62 %" in str(found["V14"]["message"])
+    assert found["start-skew"]["measured"] == 60.067
+    assert "nfs-client-2 95.1 %" in str(found["concurrency"]["message"])
+    assert "nfs-client-2 62 %" in str(found["straggler"]["message"])
     (step,) = record["steps"]
     assert round(step["timing"]["window"]["length_s"]) == 940
     assert round(step["results"]["aggregate"]["write"]["iops"]) == 2200
@@ -74,12 +74,12 @@ def test_four_files_are_four_hosts_of_one_run(home: Path, capsys: Captured) -> N
 def test_a_clean_output_is_valid(home: Path, capsys: Captured) -> None:
     record = imported(capsys, DATA / "text" / "mapr-randread-256k.txt")
     assert record["verdict"] == "valid"
-    assert {"V01", "V02", "V09", "V23"} <= set(record["checks"])
+    assert {"tool-errors", "concurrency", "runtime", "few-samples"} <= set(record["checks"])
 
 
 def test_what_the_text_does_not_tell_is_not_checked(home: Path, capsys: Captured) -> None:
     record = imported(capsys, DATA / "text" / "weka-read-iops.txt")
-    assert record["checks_not_made"]["V02"] == "what the load holds in flight is not known"
+    assert record["checks_not_made"]["concurrency"] == "what the load holds in flight is not known"
 
 
 def test_several_outputs_in_one_file_are_measurements_one_after_the_other(
@@ -101,8 +101,8 @@ def test_outputs_in_one_file_that_ran_side_by_side_are_hosts_of_one_measurement(
     record = imported(capsys, page)
     (step,) = record["steps"]
     assert list(step["results"]["per_host"]) == [f"ticket#{number}" for number in range(1, 5)]
-    assert (findings(record)["V12"]["measured"], findings(record)["V12"]["severity"]) == (60.067, "error")
-    assert {"V02", "V14"} <= findings(record).keys()
+    assert (findings(record)["start-skew"]["measured"], findings(record)["start-skew"]["severity"]) == (60.067, "error")
+    assert {"concurrency", "straggler"} <= findings(record).keys()
 
 
 def test_json_plus_gives_exact_histograms_and_the_load(home: Path, tmp_path: Path, capsys: Captured) -> None:
@@ -123,7 +123,7 @@ def test_an_import_is_a_run_among_the_others(home: Path, capsys: Captured) -> No
     (row,) = capsys.readouterr().out.splitlines()[1:]
     assert "imported" in row and "INVALID" in row and "ticket 12" in row
     assert main(["runs", "show", "last"]) == 0
-    assert "error V12" in capsys.readouterr().out
+    assert "error start-skew" in capsys.readouterr().out
     (run_dir,) = (home / "runs").iterdir()
     assert [(run_dir / "raw" / file.name).read_bytes() for file in MAPR] == [file.read_bytes() for file in MAPR]
 

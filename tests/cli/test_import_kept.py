@@ -57,7 +57,7 @@ def test_files_of_a_directory_that_ran_side_by_side_are_hosts_of_one_measurement
     record = imported(capsys, folder(tmp_path / "kept", [*MAPR, DATA / "published.json"]))
     (step,) = record["steps"]
     assert sorted(step["results"]["per_host"]) == [file.stem for file in MAPR]
-    assert findings(record)["V12"]["measured"] == 60.067
+    assert findings(record)["start-skew"]["measured"] == 60.067
 
 
 def test_files_that_did_not_run_side_by_side_are_measurements_called_as_their_files(
@@ -250,7 +250,7 @@ def test_a_page_with_outputs_of_several_tools_gives_them_all(home: Path, tmp_pat
 
 def test_operations_of_mdtest_that_failed_make_its_rates_void(home: Path, capsys: Captured) -> None:
     record = imported(capsys, DATA / "mdtest" / "mdtest-main-T-without-C.out")
-    assert record["verdict"] == "invalid" and "mdtest warns" in findings(record)["V01"]["message"]
+    assert record["verdict"] == "invalid" and "mdtest warns" in findings(record)["tool-errors"]["message"]
 
 
 def test_an_mdtest_that_gave_no_rates_says_why(home: Path, capsys: Captured) -> None:

@@ -36,8 +36,8 @@ def test_a_new_finding_is_said_once_in_one_line(tmp_path: Path) -> None:
     maker = maker_in(tmp_path)
     maker.look_at("weka-01", BUSY)
     lines = said(maker, 90)
-    assert [line for line in lines if "V15" in line] == [lines[0]]
-    assert lines[0].split(maxsplit=1)[1].startswith("warning V15: the client's CPU may hold it back: weka-01")
+    assert [line for line in lines if "client-cpu" in line] == [lines[0]]
+    assert lines[0].split(maxsplit=1)[1].startswith("warning client-cpu: the client's CPU may hold it back: weka-01")
 
 
 def test_remarks_wait_for_the_end(tmp_path: Path) -> None:

@@ -228,7 +228,7 @@ def test_conditions_are_kept_with_user_and_time_or_named_as_not_attested(home: P
     assert (first["id"], first["answer"], bool(first["by"]), first["utc"][-1]) == ("cache-off", "yes", True, "Z")
     assert (second["id"], second["answer"], second["by"], second["utc"]) == ("quiet", "unknown", None, None)
     assert [each["message"] for each in findings(record, "attest")] == ["not attested: quiet"]
-    assert findings(record, "V25") == []
+    assert findings(record, "no-flush") == []
     assert "yes: Is it off? (cache-off, " in done.stdout
 
 
@@ -303,7 +303,7 @@ async def test_an_image_whose_fill_failed_on_one_of_two_hosts_is_filled_again(
     assert (record["state"], states(record), record["steps"][0]["attempt"]) == ("complete", ["done", "done"], 2)
     assert well.written == broken.written == WHOLE
     assert record["precondition"]["fills"][0]["whole"]
-    assert findings(record, "V01") == []
+    assert findings(record, "tool-errors") == []
     first.close()
     second.close()
 

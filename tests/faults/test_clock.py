@@ -28,4 +28,4 @@ def test_clock_that_is_off_by_a_day_and_then_set(home: Path, tmp_path: Path, tar
     assert record["state"] == "complete", record["reason"]
     assert problem_codes(record, "h1") == set()
     assert violations(run, record) == []
-    assert {"V13", "clock-step"} & {finding["id"] for finding in record["findings"]}
+    assert {"clock-offset", "clock-step"} & {finding["id"] for finding in record["findings"]}

@@ -40,9 +40,12 @@ def refusal(text: str) -> str:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("V14.rat: 0.7", "12: findings: found the name 'V14.rat'; no threshold is called that (did you mean 'V14.r"),
-        ("V14.rate: -1", "22: findings.V14.rate: found -1; allowed is 0 or more"),
-        ("V14.rate: much", "22: findings.V14.rate: found 'much'; allowed is a number"),
+        (
+            "straggler.rat: 0.7",
+            "12: findings: found the name 'straggler.rat'; no threshold is called that (did you mean 'straggler.r",
+        ),
+        ("straggler.rate: -1", "28: findings.straggler.rate: found -1; allowed is 0 or more"),
+        ("straggler.rate: much", "28: findings.straggler.rate: found 'much'; allowed is a number"),
     ],
 )
 def test_a_threshold_that_is_none_is_named_with_its_line(given: str, said: str) -> None:
@@ -50,7 +53,7 @@ def test_a_threshold_that_is_none_is_named_with_its_line(given: str, said: str) 
 
 
 def test_thresholds_of_checks_may_be_changed() -> None:
-    assert load(f"{GOOD}findings: {{V14.rate: 0.7}}\n").findings == {"V14.rate": 0.7}
+    assert load(f"{GOOD}findings: {{straggler.rate: 0.7}}\n").findings == {"straggler.rate": 0.7}
 
 
 def replaced(old: str, new: str) -> str:

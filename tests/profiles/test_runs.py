@@ -31,7 +31,7 @@ QUICK = [
     ["aerodisk/oltp-4k-70r30w", "ceph/randread", "mapr/nfs-randwrite-256k-4c", "weka/read-latency"],
     [next(iter(METADATA)), "vitastor/read-4k-t12q128-file", "vitastor/raw-randwrite", "wekatester/mixed-bandwidth"],
 ]
-APART = {"V12", "never-together"}  # hosts that measure for a second may miss each other on a busy machine
+APART = {"start-skew", "never-together"}  # hosts that measure for a second may miss each other on a busy machine
 REST = [tag for tag in PRESETS if tag not in QUICK[0] + QUICK[1]]
 OTHERS = [tag for tag in REST if tag not in METADATA]
 SLOW = [[*METADATA, *OTHERS[::3]], OTHERS[1::3], OTHERS[2::3]]  # files are there once created

@@ -49,40 +49,43 @@ def found(shipped: list[PublishedVerdict], profile: str, label: str = "") -> dic
 
 def test_the_8k_reads_of_mapr_failed_and_kept_94_of_100_in_flight(shipped: list[PublishedVerdict]) -> None:
     seen = found(shipped, "mapr/nfs-randread-8k")
-    assert seen["V01"][0] == "error" and "EIO" in seen["V01"][2]
-    assert seen["V02"][:2] == ("error", 0.9425)
+    assert seen["tool-errors"][0] == "error" and "EIO" in seen["tool-errors"][2]
+    assert seen["concurrency"][:2] == ("error", 0.9425)
 
 
 def test_four_clients_of_mapr_start_60_s_apart_and_are_uneven(shipped: list[PublishedVerdict]) -> None:
     seen = found(shipped, "mapr/nfs-randwrite-256k-4c")
-    assert seen["V12"][:2] == ("error", 60.067)
-    assert "clocks, which were not compared" in seen["V12"][2]
-    assert seen["V02"][0] == "warning" and "nfs-client-2 95.1 %" in seen["V02"][2]
-    assert seen["V14"][0] == "warning" and "nfs-client-2 62 %, nfs-client-3 77 %" in seen["V14"][2]
+    assert seen["start-skew"][:2] == ("error", 60.067)
+    assert "clocks, which were not compared" in seen["start-skew"][2]
+    assert seen["concurrency"][0] == "warning" and "nfs-client-2 95.1 %" in seen["concurrency"][2]
+    assert seen["straggler"][0] == "warning" and "nfs-client-2 62 %, nfs-client-3 77 %" in seen["straggler"][2]
 
 
 def test_aerodisk_s_latencies_do_not_fit_its_depth(shipped: list[PublishedVerdict]) -> None:
-    assert found(shipped, "aerodisk/oltp-4k-70r30w")["V02"][:2] == ("error", 2.2242)  # 1139 of 512
-    assert found(shipped, "aerodisk/seqwrite-128k")["V02"][:2] == ("warning", 0.9015)  # 462 of 512, as rounded
+    assert found(shipped, "aerodisk/oltp-4k-70r30w")["concurrency"][:2] == ("error", 2.2242)  # 1139 of 512
+    assert found(shipped, "aerodisk/seqwrite-128k")["concurrency"][:2] == ("warning", 0.9015)  # 462 of 512, as rounded
 
 
 def test_clients_of_ceph_are_at_the_link_that_is_stated(shipped: list[PublishedVerdict]) -> None:
-    assert "link carries 101 % of its 8.8 Gbit/s" in found(shipped, "ceph/randread", "fast, numjobs=16 bs=1m")["V16"][2]
-    assert "V16" not in found(shipped, "ceph/randread", "fast, numjobs=4 bs=1m")
-    assert "V16" not in found(shipped, "ceph/randread", "slow, numjobs=16 bs=1m")
+    assert (
+        "link carries 101 % of its 8.8 Gbit/s"
+        in found(shipped, "ceph/randread", "fast, numjobs=16 bs=1m")["network"][2]
+    )
+    assert "network" not in found(shipped, "ceph/randread", "fast, numjobs=4 bs=1m")
+    assert "network" not in found(shipped, "ceph/randread", "slow, numjobs=16 bs=1m")
 
 
 def test_ten_seconds_and_four_gib_of_ceph_are_told(shipped: list[PublishedVerdict]) -> None:
     seen = found(shipped, "ceph/randread", "slow, numjobs=1 bs=4k")
-    assert seen["V09"][:2] == ("info", 10.0)
-    assert seen["V06"][2] == "4 GiB of files on 14.9 GiB of memory, and the file system may cache direct I/O"
-    assert seen["V05"][0] == "info" and "fuse.ceph-fuse" in seen["V05"][2]
+    assert seen["runtime"][:2] == ("info", 10.0)
+    assert seen["working-set"][2] == "4 GiB of files on 14.9 GiB of memory, and the file system may cache direct I/O"
+    assert seen["direct-io"][0] == "info" and "fuse.ceph-fuse" in seen["direct-io"][2]
 
 
 def test_vitastor_s_clients_take_a_whole_core_over_tcp(shipped: list[PublishedVerdict]) -> None:
     seen = found(shipped, "vitastor/read-4k-t12q128", "3-replicas-tcp")
-    assert seen["V15"][0] == "warning" and "a thread of the load uses 100 % of a core" in seen["V15"][2]
-    assert "V15" not in found(shipped, "vitastor/read-4k-t12q128", "ec-2-1-rdma")
+    assert seen["client-cpu"][0] == "warning" and "a thread of the load uses 100 % of a core" in seen["client-cpu"][2]
+    assert "client-cpu" not in found(shipped, "vitastor/read-4k-t12q128", "ec-2-1-rdma")
 
 
 def test_ranks_of_mdtest_meet_their_own_files_and_iterations_that_agree_are_none(
@@ -96,16 +99,16 @@ def test_ranks_of_mdtest_meet_their_own_files_and_iterations_that_agree_are_none
 def test_clean_figures_are_valid(shipped: list[PublishedVerdict]) -> None:
     for profile in ("mapr/nfs-randread-256k", "mapr/nfs-randwrite-8k"):
         (one,) = (each for each in shipped if each.baseline.profile == profile)
-        assert one.verdict == "valid" and {"V01", "V02", "V23"} <= set(one.seen.made)
-    assert "V02" not in found(shipped, "weka/read-throughput", "example, one client")
+        assert one.verdict == "valid" and {"tool-errors", "concurrency", "few-samples"} <= set(one.seen.made)
+    assert "concurrency" not in found(shipped, "weka/read-throughput", "example, one client")
 
 
 def test_what_a_source_does_not_tell_is_not_checked_and_said(shipped: list[PublishedVerdict]) -> None:
     (one,) = (each for each in shipped if each.baseline.profile == "vitastor/raw-linear-read")
-    assert one.seen.not_made["V09"] == "how long was measured is not known"
-    assert one.seen.not_made["V01"] == "how the load generator ended is not known"
+    assert one.seen.not_made["runtime"] == "how long was measured is not known"
+    assert one.seen.not_made["tool-errors"] == "how the load generator ended is not known"
     seeds = next(each for each in shipped if each.baseline.profile == "vitastor/read-4k-t12q128")
-    assert seeds.seen.not_made["V21"] == "the seeds are not known"
+    assert seeds.seen.not_made["same-offsets"] == "the seeds are not known"
 
 
 def test_every_figure_that_the_checks_doubt_is_marked_in_its_file(shipped: list[PublishedVerdict]) -> None:
@@ -116,14 +119,17 @@ def test_own_figures_are_put_to_the_checks_and_a_missing_mark_is_told() -> None:
     lines = judged_text(judged(load_baselines(OWN, "own.yaml")))
     text = " ".join(" ".join(lines).split())
     assert "weka/read-iops (mine): 1 INVALID" in text
-    assert "error V02: not the 192 I/Os in flight that the profile keeps on each host: client 50.0 % of them" in text
+    assert (
+        "error concurrency: not the 192 I/Os in flight that the profile keeps on each host: client 50.0 % of them"
+        in text
+    )
     assert "not marked in its file: validity: doubtful does it" in text
     assert text.endswith("1 published result: 1 INVALID; 1 of them without a mark of doubt in their files")
 
 
 def test_figures_of_an_unknown_profile_are_judged_as_far_as_they_go() -> None:
     (one,) = judged(load_baselines(OWN.replace("weka/read-iops", "nobody/knows"), "own.yaml"))
-    assert one.seen.not_made["V02"] == "what the load holds in flight is not known"
+    assert one.seen.not_made["concurrency"] == "what the load holds in flight is not known"
 
 
 def test_the_command_reports_and_ends_well(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,7 +36,7 @@ def looked(facts: Any = None, *, quiet: Any = None, **means: Any) -> RunEvidence
     ("moved", "severity"), [(100e6, None), (96e6, None), (80e6, "warning"), (12.5e6, "error"), (0.0, "error")]
 )
 def test_bytes_that_no_device_delivered_came_from_elsewhere(moved: float, severity: str | None) -> None:
-    result = found("V03", looked(gen_read_bytes=moved, gen_procs=2.0))
+    result = found("storage-traffic", looked(gen_read_bytes=moved, gen_procs=2.0))
     assert [each.severity for each in result] == ([severity] if severity else [])
 
 
@@ -44,7 +44,7 @@ def test_bytes_that_no_device_delivered_came_from_elsewhere(moved: float, severi
 def test_of_a_load_whose_processes_are_not_all_read_the_device_is_asked(unknown: dict[str, str]) -> None:
     at = looked(gen_read_bytes=30e6, gen_procs=1.0 if unknown else 193.0, **{"dev_sda.rd": 100e6})
     at.steps[0].telemetry[0].unknown = unknown
-    assert found("V03", at) == []
+    assert found("storage-traffic", at) == []
 
 
 def test_of_very_many_processes_the_bytes_count_when_each_was_read_twice() -> None:
@@ -53,25 +53,25 @@ def test_of_very_many_processes_the_bytes_count_when_each_was_read_twice() -> No
     host.t_s, host.end_s = [float(second) for second in range(1, 31)], 30.0
     own = TelemetryColumn(name="gen.read_bytes", unit="bytes_per_s", mean=8e6, values=[*[0.0] * 13, *[10e6] * 17])
     host.columns.append(own)
-    assert said("V03", at) == [("error", 0.1)]  # a neighbour moves the rest
+    assert said("storage-traffic", at) == [("error", 0.1)]  # a neighbour moves the rest
     host.end_s = 20.0
-    assert found("V03", at) == []
+    assert found("storage-traffic", at) == []
 
 
 def test_a_host_that_did_not_go_on_is_not_asked_where_its_bytes_came_from() -> None:
     at = looked(gen_read_bytes=10e6, gen_procs=2.0)
     at.steps[0].telemetry[0].end_s = 3.0
     with pytest.raises(UnknownError, match="what moved below"):
-        found("V03", at)
+        found("storage-traffic", at)
 
 
 def test_of_a_mount_the_bytes_from_its_server_count() -> None:
-    assert said("V03", looked(gen_read_bytes=100e6, nfs_rd_server=10e6)) == [("error", 0.1)]
+    assert said("storage-traffic", looked(gen_read_bytes=100e6, nfs_rd_server=10e6)) == [("error", 0.1)]
 
 
 def test_without_telemetry_it_is_not_known_where_bytes_came_from() -> None:
     with pytest.raises(UnknownError, match="no telemetry"):
-        found("V03", evidence())
+        found("storage-traffic", evidence())
 
 
 @pytest.mark.parametrize(
@@ -87,35 +87,35 @@ def test_without_telemetry_it_is_not_known_where_bytes_came_from() -> None:
     ],
 )
 def test_a_client_whose_cpu_is_busy_is_told(means: dict[str, float], cpus: int, why: str) -> None:
-    result = found("V15", looked({"cpus": cpus}, **means))
+    result = found("client-cpu", looked({"cpus": cpus}, **means))
     assert [each.message for each in result] == ([f"the client's CPU may hold it back: h1: {why}"] if why else [])
 
 
 def test_a_profile_may_say_how_busy_the_cpu_of_a_client_may_be() -> None:
     at = looked({"cpus": 64}, cpu_busy=80.0, gen_thread=97.0)
-    assert [each.message for each in found("V15", at)] == [
+    assert [each.message for each in found("client-cpu", at)] == [
         "the client's CPU may hold it back: h1: a thread of the load uses 97 % of a core"
     ]
-    at.plan.thresholds.update({"V15.thread": 99.0, "V15.host": 70.0})
-    assert [each.message for each in found("V15", at)] == ["the client's CPU may hold it back: h1: 80 % busy"]
+    at.plan.thresholds.update({"client-cpu.thread": 99.0, "client-cpu.host": 70.0})
+    assert [each.message for each in found("client-cpu", at)] == ["the client's CPU may hold it back: h1: 80 % busy"]
 
 
 @pytest.mark.parametrize(("used", "told"), [(150.0, False), (192.0, True)])
 def test_a_load_that_uses_up_what_its_control_group_allows_is_told(used: float, told: bool) -> None:
     at = looked({"cpus": 64, "cpus_usable": 2.0}, cpu_busy=3.0, gen_cpu=used)
     said = "the client's CPU may hold it back: h1: the load uses 96 % of the 2 CPUs that it may use"
-    assert [each.message for each in found("V15", at)] == ([said] if told else [])
+    assert [each.message for each in found("client-cpu", at)] == ([said] if told else [])
 
 
 def test_cpu_that_the_hypervisor_took_is_told() -> None:
-    assert said("V15", looked(cpu_busy=10.0, cpu_steal=4.0)) == [("warning", 4.0)]
+    assert said("client-cpu", looked(cpu_busy=10.0, cpu_steal=4.0)) == [("warning", 4.0)]
 
 
 @pytest.mark.parametrize(("thread", "doubt"), [(70.0, False), (78.0, True)])
 def test_a_thread_that_uses_all_that_the_hypervisor_leaves_it_is_told(thread: float, doubt: bool) -> None:
     at = looked({"cpus": 64}, cpu_busy=50.0, cpu_steal=10.0, gen_thread=thread)  # a fifth of what is wanted is taken
     bound = f"the client's CPU may hold it back: h1: a thread of the load uses {thread:.0f} % of a core, all that the"
-    assert [each.message for each in found("V15", at) if "hypervisor leaves it" in each.message] == (
+    assert [each.message for each in found("client-cpu", at) if "hypervisor leaves it" in each.message] == (
         [f"{bound} hypervisor leaves it"] if doubt else []
     )
 
@@ -123,7 +123,7 @@ def test_a_thread_that_uses_all_that_the_hypervisor_leaves_it_is_told(thread: fl
 @pytest.mark.parametrize(("received", "doubt"), [(100e6, False), (115e6, True)])
 def test_a_link_that_is_full_is_named_with_its_speed(received: float, doubt: bool) -> None:
     nics = {"nics": [{"name": "eth0", "speed_mbit": 1000}]}
-    result = found("V16", looked(nics, **{"nic_eth0.rx": received}))
+    result = found("network", looked(nics, **{"nic_eth0.rx": received}))
     assert [each.message for each in result] == (
         ["the network may hold it back: h1: eth0 carries 92 % of its 1 Gbit/s"] if doubt else []
     )
@@ -141,7 +141,7 @@ def test_an_rdma_port_that_is_full_is_named_and_limits(rate: str, received: floa
     port = {"device": "mlx5_0", "port": 1, "rate": rate, "rate_gbit": float(rate.partition(" ")[0])}
     at = looked({"rdma": [port]}, cpu_busy=10.0, **{"rdma_mlx5_0:1.rx": received})
     said = f"the network may hold it back: h1: mlx5_0:1 carries {text}"
-    assert [each.message for each in found("V16", at)] == ([said] if text else [])
+    assert [each.message for each in found("network", at)] == ([said] if text else [])
     assert (limit(at)[0] == "network") is bool(text)
 
 
@@ -149,14 +149,14 @@ def test_a_link_of_unknown_speed_is_not_called_free() -> None:
     nics = [{"name": "eth0", "speed_mbit": 1000}, {"name": "eth1"}]
     at = looked({"nics": nics}, cpu_busy=10.0, **{"nic_eth0.rx": 1e5, "nic_eth1.rx": 100e6})
     with pytest.raises(UnknownError, match="how fast the links of h1 are is not known"):
-        found("V16", at)
+        found("network", at)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=64, direct=True)]
     assert limit(at)[1].endswith("as far as the clients can tell; how fast their links are is not known")
 
 
 def test_traffic_beside_the_load_is_not_judged() -> None:
     with pytest.raises(UnknownError, match="does not go over the network"):
-        found("V16", looked(**{"nic_eth0.rx": 1e5, "tcp_out": 100.0, "tcp_retrans": 600.0}))
+        found("network", looked(**{"nic_eth0.rx": 1e5, "tcp_out": 100.0, "tcp_retrans": 600.0}))
 
 
 @pytest.mark.parametrize(
@@ -172,14 +172,14 @@ def test_links_beside_a_load_on_disks_of_the_host_are_not_judged(facts: dict[str
     busy = {"nic_eth0.rx": 1e8, "tcp_out": 100.0, "tcp_retrans": 60.0}
     at = looked(facts, **busy)
     if judged:
-        assert found("V16", at)
+        assert found("network", at)
     else:
         with pytest.raises(UnknownError, match="does not go over the network"):
-            found("V16", at)
+            found("network", at)
 
 
 def test_segments_that_were_sent_again_are_told() -> None:
-    result = found("V16", looked(**{"nic_eth0.rx": 1e8, "tcp_out": 100.0, "tcp_retrans": 60.0}))
+    result = found("network", looked(**{"nic_eth0.rx": 1e8, "tcp_out": 100.0, "tcp_retrans": 60.0}))
     assert [each.message for each in result] == ["the network loses packets: h1: 1.0 % of TCP segments were sent again"]
 
 
@@ -187,13 +187,13 @@ def test_segments_that_were_sent_again_are_told() -> None:
     ("column", "value", "doubt"), [("cpu.busy", 4.0, False), ("cpu.busy", 60.0, True), ("dev.sda.busy", 50.0, True)]
 )
 def test_a_host_that_was_not_quiet_before_the_load_is_told(column: str, value: float, doubt: bool) -> None:
-    assert bool(found("V17", looked(quiet={column: value}))) is doubt
+    assert bool(found("background-load", looked(quiet={column: value}))) is doubt
 
 
 def test_hosts_that_were_looked_at_before_a_fill_or_a_warm_up_count() -> None:
     at = looked(quiet={"cpu.busy": 60.0})
     at.steps[0].warmup = True
-    assert [each.message for each in found("V17", at)] == ["not quiet before the load: h1: CPU 60 % busy"]
+    assert [each.message for each in found("background-load", at)] == ["not quiet before the load: h1: CPU 60 % busy"]
 
 
 # -- limiter
@@ -293,7 +293,7 @@ def test_processes_of_a_server_with_many_threads_say_nothing_of_its_limit() -> N
 def test_a_profile_may_say_how_busy_the_cpu_of_a_server_may_be() -> None:
     at = with_server(cpu_busy=70.0)
     assert limit(at)[0] == "concurrency"
-    at.plan.thresholds["V15.host"] = 60.0
+    at.plan.thresholds["client-cpu.host"] = 60.0
     assert limit(at) == ("server-cpu", "server CPU: s1: CPU 70 % busy")
 
 
@@ -319,40 +319,40 @@ def machines(**facts: Any) -> RunEvidence:
 
 
 def test_hosts_that_differ_are_shown_as_a_difference() -> None:
-    (only,) = found("V20", machines(kernel=("Linux 6.1", "Linux 6.8"), hostname=("h1", "h2"), cpus=8))
+    (only,) = found("host-differences", machines(kernel=("Linux 6.1", "Linux 6.8"), hostname=("h1", "h2"), cpus=8))
     assert only.message == "hosts differ: kernel: Linux 6.1 on h1; Linux 6.8 on h2"
-    assert found("V20", machines(kernel="Linux 6.1", hostname=("h1", "h2"))) == []
+    assert found("host-differences", machines(kernel="Linux 6.1", hostname=("h1", "h2"))) == []
 
 
 @pytest.mark.parametrize(
     ("fstype", "severity"), [("ext4", None), ("nfs4", None), ("tmpfs", "error"), ("fuse.ceph-fuse", "info")]
 )
 def test_a_target_in_memory_is_no_storage(fstype: str, severity: str | None) -> None:
-    result = found("V05", machines(target_fstype=fstype))
+    result = found("direct-io", machines(target_fstype=fstype))
     assert [each.severity for each in result] == ([severity] if severity else [])
 
 
 @pytest.mark.parametrize(("share", "doubt"), [(0.8, False), (0.93, True)])
 def test_a_target_that_is_nearly_full_is_told(share: float, doubt: bool) -> None:
-    assert bool(found("V08", machines(target_full=(0.1, share)))) is doubt
+    assert bool(found("target-full", machines(target_full=(0.1, share)))) is doubt
 
 
 def test_a_raid_that_is_rebuilt_is_named() -> None:
     raid = {"name": "md0", "kind": "md", "md_action": "resync", "md_done": "1024 / 2048"}
-    (only,) = found("V18", machines(devices=([], [raid])))
+    (only,) = found("raid-rebuild", machines(devices=([], [raid])))
     assert only.message == "h2: md0 is in resync 1024 / 2048"
-    assert found("V18", machines(devices=[{**raid, "md_action": "idle"}])) == []
+    assert found("raid-rebuild", machines(devices=[{**raid, "md_action": "idle"}])) == []
 
 
 def test_a_cpu_that_saves_power_is_a_remark_and_for_latency_a_warning() -> None:
     at = machines(governor="powersave", clocksource="tsc")
-    assert said("V19", at) == [("info", 2)]
+    assert said("cpu-frequency", at) == [("info", 2)]
     plan = Plan(at.plan.profile, {}, at.plan.hosts, at.plan.steps, Headline("latency", "read"))
-    assert said("V19", replace(at, plan=plan)) == [("warning", 2)]
+    assert said("cpu-frequency", replace(at, plan=plan)) == [("warning", 2)]
 
 
 def test_a_slow_clock_is_a_warning() -> None:
-    assert said("V19", machines(clocksource=("tsc", "hpet"))) == [("warning", 1)]
+    assert said("cpu-frequency", machines(clocksource=("tsc", "hpet"))) == [("warning", 1)]
 
 
 def test_another_load_generator_on_a_host_is_named() -> None:

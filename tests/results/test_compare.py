@@ -216,7 +216,7 @@ def test_a_matrix_is_compared_cell_by_cell() -> None:
 
 def invalid(record: RunRecord) -> None:
     record.verdict = "invalid"
-    record.findings = [Finding(id="V01", severity="error", message="EIO")]
+    record.findings = [Finding(id="tool-errors", severity="error", message="EIO")]
 
 
 def other_param(record: RunRecord) -> None:
@@ -244,7 +244,7 @@ def other_tool(record: RunRecord) -> None:
 
 
 BLOCKING: dict[Callable[[RunRecord], None], str] = {
-    invalid: "B b is invalid (V01)",
+    invalid: "B b is invalid (tool-errors)",
     other_param: "numjobs: A 1, B 4",
     other_profile: "profile: A test/p, B test/other",
     other_version: "version of the profile: A 1, B 2",

@@ -38,7 +38,7 @@ CEPH = RunSummary(
     headline_value=16_000.0,
     headline_unit="iops",
     verdict="valid-with-warnings",
-    findings=[FindingSummary("V14", "warning", "osd-1 is slow")],
+    findings=[FindingSummary("straggler", "warning", "osd-1 is slow")],
     title="Before tuning",
     owner="alice",
 )
@@ -61,7 +61,7 @@ def names(text: str) -> str:
         ("cold tuning", ""),
         ('"cold cache"', "W"),
         ('"cold upgrade"', ""),
-        ("V14", "C"),
+        ("straggler", "C"),
         ("-ceph", "WL"),
         ("tag:lab", "W"),
         ("tag:lab=a", "W"),

@@ -7,10 +7,14 @@ from tui.text.line import plain_lines
 from tui.view.findings import record_lines
 
 SLOW = [
-    Finding(id="V14", severity="warning", message=message, value=0.25, threshold=0.8)
+    Finding(id="straggler", severity="warning", message=message, value=0.25, threshold=0.8)
     for message in ("read IOPS far below: weka-43", "read p99 far above: weka-43")
 ]
-NOT_MADE = {"V02": "what is in flight is not known", "precondition": "no rounds were asked for", "V13": "no clocks"}
+NOT_MADE = {
+    "concurrency": "what is in flight is not known",
+    "precondition": "no rounds were asked for",
+    "clock-offset": "no clocks",
+}
 
 
 def test_findings_of_one_check_are_told_with_its_rule_once() -> None:

@@ -73,12 +73,12 @@ def test_what_is_full_is_marked_by_the_thresholds_that_the_profile_changed() -> 
         return [text.strip() for line in lines for text, role in line.runs if role == WARN]
 
     assert marked({}) == ["97/99"]
-    assert marked({"V15.host": 60.0, "V15.core": 98.0}) == ["70/80"]
+    assert marked({"client-cpu.host": 60.0, "client-cpu.core": 98.0}) == ["70/80"]
 
 
 def test_rows_of_servers_are_marked_by_the_same_thresholds() -> None:
     step = StepRecord(index=0, name="s", telemetry=[host("s1", "server", cpu__busy=(70, 80), core__busy=(97, 99))])
-    changed = {"V15.host": 60.0, "V15.core": 98.0}
+    changed = {"client-cpu.host": 60.0, "client-cpu.core": 98.0}
     runs = [run for line in load_table(step, thresholds=changed) for run in line.runs]
     assert [text.strip() for text, role in runs if role == WARN] == ["70/80"]
     (table,) = load_tables(step, changed)

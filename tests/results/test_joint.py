@@ -47,12 +47,12 @@ def run(name: str, slower: int = 1, hosts: int = 1) -> RunRecord:
 
 
 def test_a_straggler_by_the_tail_of_both_is_found() -> None:
-    (only,) = found("V14", evidence({"h1": joint(), "h2": joint(), "h3": joint(slower=5)}))
+    (only,) = found("straggler", evidence({"h1": joint(), "h2": joint(), "h3": joint(slower=5)}))
     assert (only.scope["direction"], only.scope["hosts"], only.measured) == ("both", "h3", 5.05)
 
 
 def test_a_straggler_by_rate_is_found_once_and_not_for_reads_and_writes_again() -> None:
-    slow = found("V14", evidence({"h1": joint(), "h2": joint(), "h3": joint(iops=100.0)}))
+    slow = found("straggler", evidence({"h1": joint(), "h2": joint(), "h3": joint(iops=100.0)}))
     assert [each.scope["direction"] for each in slow] == ["both"]
 
 
@@ -60,7 +60,7 @@ def test_reads_and_writes_with_latencies_of_their_own_are_judged_apart() -> None
     def host(rate: float) -> dict[str, AggregateRecord]:
         return {"read": direction(rate, 1e6), "write": direction(1000.0, 1e6)}
 
-    (only,) = found("V14", evidence({"h1": host(1000.0), "h2": host(1000.0), "h3": host(100.0)}))
+    (only,) = found("straggler", evidence({"h1": host(1000.0), "h2": host(1000.0), "h3": host(100.0)}))
     assert only.scope["direction"] == "read"
 
 

@@ -12,7 +12,7 @@ from tui.text.junit import Case, Suite, junit_xml
 CASES = [
     Case("p99 ≤ 2 ms", "passed", "1.8 ms", group="thresholds"),
     Case("iops", "failed", "12 % fewer", detail="100k\n88k"),
-    Case("V14", "error", "not read"),
+    Case("straggler", "error", "not read"),
     Case("noise", "skipped", "no\x00thing \ud800 known", time_s=1.5),
 ]
 

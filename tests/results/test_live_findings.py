@@ -91,7 +91,7 @@ def test_the_bytes_of_very_many_processes_count_while_the_load_goes_on(tmp_path:
     moved = at.take().state.cluster["read"].bw_bytes_per_s or 0.0
     columns = {"gen.procs": 64.0, "gen.read_bytes": 0.1 * moved, "dev.nvme0n1.rd": 2 * moved}
     at.maker.look_at(at.maker.hosts[0], columns)
-    assert "V03" in at.seconds(40).now  # a neighbour moves what the device counts
+    assert "storage-traffic" in at.seconds(40).now  # a neighbour moves what the device counts
 
 
 def test_what_weakens_point_after_point_of_a_search_is_told_once(tmp_path: Path) -> None:
@@ -106,9 +106,9 @@ def test_what_weakens_point_after_point_of_a_search_is_told_once(tmp_path: Path)
 
         at.seconds(25, second)
         maker.decide(place, offer)
-    assert [each.finding.id for each in at.new].count("V15") == 1
-    assert [each.points for each in at.findings.now if each.finding.id == "V15"] == [3]
-    assert "V15" not in at.was
+    assert [each.finding.id for each in at.new].count("client-cpu") == 1
+    assert [each.points for each in at.findings.now if each.finding.id == "client-cpu"] == [3]
+    assert "client-cpu" not in at.was
     assert "3 points, since" in "\n".join(plain_lines(live_lines(at.findings, 80)))
 
 
@@ -172,11 +172,11 @@ def test_a_finding_is_told_once_when_it_was_seen_in_two_looks_in_a_row(tmp_path:
     for host in at.maker.hosts:
         at.maker.look_at(host, BUSY)
     at.seconds(12)
-    assert "V15" not in at.now
+    assert "client-cpu" not in at.now
     at.seconds(20)
-    assert at.now.count("V15") == 1
-    assert [each.finding.id for each in at.new].count("V15") == 1
-    assert at.findings.by_host()["weka-02"][0].finding.id == "V15"
+    assert at.now.count("client-cpu") == 1
+    assert [each.finding.id for each in at.new].count("client-cpu") == 1
+    assert at.findings.by_host()["weka-02"][0].finding.id == "client-cpu"
 
 
 def test_a_finding_that_is_over_stays_listed_as_one_that_was(tmp_path: Path) -> None:
@@ -185,10 +185,10 @@ def test_a_finding_that_is_over_stays_listed_as_one_that_was(tmp_path: Path) -> 
     at.seconds(20)
     at.maker.look_at("weka-01", IDLE)
     at.seconds(40)
-    (over,) = (each for each in at.findings.was if each.finding.id == "V15")
-    assert "V15" not in at.now
+    (over,) = (each for each in at.findings.was if each.finding.id == "client-cpu")
+    assert "client-cpu" not in at.now
     assert over.since_t < 20 < (over.ended_t or 0.0)
-    assert "V15" not in [each.finding.id for each in at.findings.by_host().get("weka-01", [])]
+    assert "client-cpu" not in [each.finding.id for each in at.findings.by_host().get("weka-01", [])]
 
 
 def test_at_the_end_the_findings_are_those_of_the_record(tmp_path: Path) -> None:
@@ -196,16 +196,18 @@ def test_at_the_end_the_findings_are_those_of_the_record(tmp_path: Path) -> None
     for host in at.maker.hosts:
         at.maker.look_at(host, BUSY)
     at.seconds(40)
-    assert "V15" in at.now
-    kept = [Finding(id="V28", severity="info", message="measured once")]
+    assert "client-cpu" in at.now
+    kept = [Finding(id="repetitions", severity="info", message="measured once")]
     at.findings.settle(kept, 50.0)
-    assert at.now == ["V28"] and "V15" in [each.finding.id for each in at.findings.was]
+    assert at.now == ["repetitions"] and "client-cpu" in [each.finding.id for each in at.findings.was]
     at.seconds(20)
-    assert at.now == ["V28"], "nothing is looked at any more"
+    assert at.now == ["repetitions"], "nothing is looked at any more"
 
 
 def test_one_look_without_it_does_not_end_a_finding(tmp_path: Path) -> None:
-    each = LiveFinding(finding=Finding(id="V15", severity="warning", message=""), since_t=1.0, told=True, looks=5)
+    each = LiveFinding(
+        finding=Finding(id="client-cpu", severity="warning", message=""), since_t=1.0, told=True, looks=5
+    )
     each.miss(20.0, sure=False)
     each.see(each.finding, 25.0)
     assert each.ended_t is None
@@ -216,7 +218,7 @@ def test_one_look_without_it_does_not_end_a_finding(tmp_path: Path) -> None:
 
 def test_what_only_the_end_can_tell_is_not_told_before(tmp_path: Path) -> None:
     at = watched(tmp_path).seconds(30)
-    only_at_the_end = {"V09", "V23", "V28", "short", "never-together"}
+    only_at_the_end = {"runtime", "few-samples", "repetitions", "short", "never-together"}
     assert at.findings.made and not at.findings.made & only_at_the_end
     assert not {*at.now, *at.was} & only_at_the_end
 
@@ -227,8 +229,8 @@ def test_concurrency_is_checked_while_the_run_goes_on(tmp_path: Path) -> None:
     change_step(at.maker, jobs=[job], in_flight=50)
     at = Watch(at.maker)
     at.seconds(30)
-    assert "V02" in at.now
-    assert "V02" in {each.finding.id for each in at.new}
+    assert "concurrency" in at.now
+    assert "concurrency" in {each.finding.id for each in at.new}
 
 
 def test_facts_that_differ_are_found_at_the_first_look(tmp_path: Path) -> None:
@@ -236,7 +238,7 @@ def test_facts_that_differ_are_found_at_the_first_look(tmp_path: Path) -> None:
     for host, governor in zip(at.maker.hosts, ("performance", "powersave"), strict=True):
         at.maker.add(HostFactsCollected(t=at.maker.t, host=host, facts={"governor": governor, "cpus": 8}))
     at.seconds(11)
-    assert "V20" in at.now
+    assert "host-differences" in at.now
 
 
 def test_noise_before_the_load_is_found_while_the_load_goes_on(tmp_path: Path) -> None:
@@ -247,7 +249,7 @@ def test_noise_before_the_load_is_found_while_the_load_goes_on(tmp_path: Path) -
     maker.look_at("weka-01", IDLE)
     at = Watch(maker.go())
     at.seconds(11)
-    assert "V17" in at.now
+    assert "background-load" in at.now
 
 
 def test_a_check_that_fails_ends_neither_the_look_nor_the_others(
@@ -256,11 +258,11 @@ def test_a_check_that_fails_ends_neither_the_look_nor_the_others(
     def fails(_: object) -> list[CheckResult]:
         raise KeyError("x")
 
-    broken = replace(BY_ID["V14"], of_step=fails)
-    monkeypatch.setattr(live, "CHECKS", [broken if check.id == "V14" else check for check in CHECKS])
+    broken = replace(BY_ID["straggler"], of_step=fails)
+    monkeypatch.setattr(live, "CHECKS", [broken if check.id == "straggler" else check for check in CHECKS])
     at = watched(tmp_path).seconds(12)
-    assert at.findings.broken == {"V14": "internal error: KeyError('x')"}
-    assert "V12" in at.findings.made
+    assert at.findings.broken == {"straggler": "internal error: KeyError('x')"}
+    assert "start-skew" in at.findings.made
 
 
 def test_before_ten_seconds_of_load_nothing_is_judged(tmp_path: Path) -> None:
@@ -294,7 +296,7 @@ def test_samples_that_come_late_leave_no_gap(tmp_path: Path) -> None:
     fresh, grown = at_once(found.record(at.state)).series, at_once(piecewise.record(at.state)).series
     assert fresh is not None and grown is not None
     assert [each.iops for each in grown.columns] == [each.iops for each in fresh.columns]
-    assert "V30" not in at.now
+    assert "missing-samples" not in at.now
 
 
 def slices_of_a_look(folder: Path, hosts: int) -> int:
@@ -350,7 +352,7 @@ def limiter_kind(at: Watch) -> str:
 def test_without_telemetry_the_limiter_is_unknown_and_its_checks_are_not_made(tmp_path: Path) -> None:
     at = watched(tmp_path).seconds(20)
     assert at.findings.limiter is None
-    assert not at.findings.made & {"V15", "V16", "V03"}
+    assert not at.findings.made & {"client-cpu", "network", "storage-traffic"}
 
 
 def test_what_was_found_of_a_step_is_over_with_it(tmp_path: Path) -> None:
@@ -359,14 +361,14 @@ def test_what_was_found_of_a_step_is_over_with_it(tmp_path: Path) -> None:
     maker.start_step(0)
     maker.look_at("weka-01", BUSY)
     at.seconds(20)
-    assert "V15" in at.now
+    assert "client-cpu" in at.now
     maker.looked_at = {}
     maker.end_step(0, 1000.0).start_step(1)
     at.seconds(1)
-    assert "V15" not in at.now and at.findings.limiter is None, "before the new load is looked at"
+    assert "client-cpu" not in at.now and at.findings.limiter is None, "before the new load is looked at"
     at.seconds(11)
-    assert "V15" not in at.now
-    (over,) = (each for each in at.findings.was if each.finding.id == "V15")
+    assert "client-cpu" not in at.now
+    (over,) = (each for each in at.findings.was if each.finding.id == "client-cpu")
     assert over.step == 0
 
 
@@ -379,4 +381,4 @@ def test_an_attempt_that_is_made_again_is_forgotten(tmp_path: Path) -> None:
     maker.looked_at = {}
     maker.start_step(0, attempt=2)
     at.seconds(12)
-    assert "V15" not in [*at.now, *at.was]
+    assert "client-cpu" not in [*at.now, *at.was]

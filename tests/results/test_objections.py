@@ -47,23 +47,31 @@ def test_every_check_bears_on_some_objection_and_no_other_is_named() -> None:
     [("error", "stands"), ("warning", "partly-stands"), ("info", "partly-stands"), (None, "refuted")],
 )
 def test_an_objection_stands_by_the_findings_about_it(severity: str | None, standing: str) -> None:
-    found = [Finding.model_validate({"id": "V22", "severity": severity, "message": "zeros"})] if severity else []
-    answer = against(record(findings=found, checks=["V22"], checks_not_made={}), "compressible")
+    found = (
+        [Finding.model_validate({"id": "reducible-data", "severity": severity, "message": "zeros"})] if severity else []
+    )
+    answer = against(record(findings=found, checks=["reducible-data"], checks_not_made={}), "compressible")
     assert answer.standing == standing
     assert ("zeros" in {each.text for each in answer.evidence}) == bool(severity)
 
 
 def test_what_was_not_looked_at_is_not_known_and_the_reason_is_told() -> None:
-    not_made = {"V03": "there is no telemetry"}
-    answer = against(record(findings=[], checks=["V05", "V06"], checks_not_made=not_made), "cache")
+    not_made = {"storage-traffic": "there is no telemetry"}
+    answer = against(record(findings=[], checks=["direct-io", "working-set"], checks_not_made=not_made), "cache")
     assert answer.standing == "unknown"
-    assert "not checked: there is no telemetry" in {each.text for each in answer.evidence if each.check == "V03"}
+    assert "not checked: there is no telemetry" in {
+        each.text for each in answer.evidence if each.check == "storage-traffic"
+    }
 
 
 def test_a_check_that_has_nothing_to_be_about_leaves_nothing_open() -> None:
-    run = record(findings=[], checks=["slat"], checks_not_made={"V24": str(Moot.RATE), "V22": str(Moot.WRITES)})
+    run = record(
+        findings=[],
+        checks=["slat"],
+        checks_not_made={"offered-rate": str(Moot.RATE), "reducible-data": str(Moot.WRITES)},
+    )
     assert against(run, "compressible").standing == "n/a"
-    assert "V24" in {each.check for each in against(run, "waiting").evidence if each.weight == "n/a"}
+    assert "offered-rate" in {each.check for each in against(run, "waiting").evidence if each.weight == "n/a"}
 
 
 def test_the_same_ios_are_counted_as_stand_behind_the_percentiles() -> None:
@@ -92,7 +100,7 @@ def test_percentiles_are_made_again_from_the_histograms_of_the_hosts() -> None:
 def test_what_a_person_attested_counts_as_it_was_answered() -> None:
     for answer, standing in (("yes", "refuted"), ("no", "partly-stands"), ("unknown", "unknown")):
         said = AttestationRecord(id="caches", question="Are caches off?", answer=answer)
-        run = record(findings=[], checks=["V25"], checks_not_made={}, attested=[said])
+        run = record(findings=[], checks=["no-flush"], checks_not_made={}, attested=[said])
         assert against(run, "durable").standing == standing
 
 
@@ -109,7 +117,7 @@ def test_hosts_with_start_skew_make_the_objection_stand(tmp_path: Path) -> None:
     events = [*host_run("h1", 10.0, 40.0), *host_run("h2", 15.0, 45.0), closed(46.0)]
     text = text_of(build_record(run_of(tmp_path, ["h1", "h2"], events)))
     assert re.search(r'^✗ "The hosts did not start together" +stands$', text, re.MULTILINE)
-    assert "✗ V12  started 5.00 s apart" in text and "start skew 5.000 s" in text
+    assert "✗ start-skew  started 5.00 s apart" in text and "start skew 5.000 s" in text
     assert text.index('✗ "') < text.index('! "') < text.index('? "') < text.index('✓ "')
 
 

@@ -175,9 +175,9 @@ def test_a_counter_experiment_is_neither_a_sweep_nor_a_repetition(tmp_path: Path
     steps = [replace(maker.first_step, cell=name, point={"load": name}) for name in ("as it was", "twice")]
     maker.plan_matrix(steps, axes=["load"], proves=Proof(RUN_ID, 0, "storage", "words", MORE_IN_FLIGHT)).begin()
     record = write_record(maker.steps_done({0: 500.0, 1: 510.0}).finish().run_dir)
-    assert not {each.id for each in record.findings} & {"V28", "sweep"}
+    assert not {each.id for each in record.findings} & {"repetitions", "sweep"}
     assert record.checks_not_made is not None
-    assert record.checks_not_made["V28"] == record.checks_not_made["sweep"] == Moot.PROOF
+    assert record.checks_not_made["repetitions"] == record.checks_not_made["sweep"] == Moot.PROOF
 
 
 def test_a_step_that_only_prepares_cannot_be_asked_for(maker: RunMaker) -> None:

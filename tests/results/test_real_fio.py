@@ -102,7 +102,7 @@ async def test_two_fio_processes_that_start_2_s_apart_have_the_skew_of_their_fir
     assert timing is not None and timing.start_skew_s is not None and timing.start_skew_uncertainty_s is not None
     logged = first_logged_s(tmp_path, "h2") - first_logged_s(tmp_path, "h1")
     assert abs(timing.start_skew_s - logged) <= timing.start_skew_uncertainty_s + 0.1  # what a busy machine adds
-    finding = next(finding for finding in record.findings if finding.id == "V12")
+    finding = next(finding for finding in record.findings if finding.id == "start-skew")
     assert (finding.severity, finding.scope) == ("error", {"step": 0, "hosts": "h2"})
 
 

@@ -47,7 +47,7 @@ def renamed() -> dict[str, Any]:
     facts.update(hostname="acmedb01", user="jdoe", boot_id="3f1b9d7e-0c55-4b9e-9a51-1f0e2b6d7c88")
     facts.update(target_source="10.17.33.4:/vol/ledger", target_mount="/mnt/ledger")
     record["findings"] = [
-        {"id": "V14", "severity": "warning", "scope": {"hosts": HOSTS[0]}, "message": f"{HOSTS[0]} 60 %"}
+        {"id": "straggler", "severity": "warning", "scope": {"hosts": HOSTS[0]}, "message": f"{HOSTS[0]} 60 %"}
     ]
     record["provenance"]["jump_host"].update(hostname="jump.acme-bank.example", user="jdoe")
     record["attested"] = [{"id": "cache", "question": "Are caches off?", "answer": "yes", "by": "mallory", "utc": None}]
@@ -129,7 +129,10 @@ def test_runs_of_one_report_share_their_names(source: ReportedRun) -> None:
         ("GET https://jdoe:key@acme.corp:80/ledger?token=1 failed", "GET https://user-1@server-1:80/dir-1 failed"),
         ("http://127.0.0.1:9090/metrics", "http://127.0.0.1:9090/dir-1"),
         ("iqn.2003-01.org.acme.filer:sn.42 and nqn.2014-08.com.acme:nvme:eod", "id-1 and id-2"),
-        ("read.iops, V15.host and job.fio of an m5.xlarge", "read.iops, V15.host and job.fio of an m5.xlarge"),
+        (
+            "read.iops, client-cpu.host and job.fio of an m5.xlarge",
+            "read.iops, client-cpu.host and job.fio of an m5.xlarge",
+        ),
         ("via http://jdoe:a@b@proxy/x", "via http://user-1@server-1/d1"),
     ],
 )

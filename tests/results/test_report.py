@@ -224,7 +224,7 @@ def hostile() -> RunRecord:
     record["notes"] = [{"utc": None, "text": HOSTILE}]
     record["target"] = record["profile"]["title"] = record["profile"]["text"] = HOSTILE
     record["messages"] = [{"t_s": 1, "severity": "error", "host": HOSTILE, "text": f"{HOSTILE}\x1b[31m"}]
-    record["findings"] = [{"id": "V14", "severity": "error", "scope": {}, "message": HOSTILE}]
+    record["findings"] = [{"id": "straggler", "severity": "error", "scope": {}, "message": HOSTILE}]
     return RunRecord.model_validate(record)
 
 

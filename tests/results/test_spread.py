@@ -143,7 +143,7 @@ def test_a_headline_of_repetitions_says_how_well_it_is_known(tmp_path: Path) -> 
 
 
 def spoilt(record: RunRecord, **scope: object) -> RunRecord:
-    record.findings.append(Finding(id="V01", severity="error", scope=scope, message="it failed"))
+    record.findings.append(Finding(id="tool-errors", severity="error", scope=scope, message="it failed"))
     record.verdict = "invalid"
     return record
 

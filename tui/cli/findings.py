@@ -9,6 +9,7 @@ import textwrap
 from tui.cli.shared.arguments import columns
 from tui.judge.catalogue import BY_ID, CHECKS
 from tui.judge.check import Check
+from tui.model.check_names import check_name
 from tui.model.problem import Problem, UsageError, did_you_mean
 
 SCHEMA = "benchtui.findings/1"
@@ -17,7 +18,7 @@ WIDEST = 100
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("id", nargs="?", help="a check, as it stands before a finding: V02, short, ...")
+    parser.add_argument("id", nargs="?", help="name of a check: concurrency, straggler, ...")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
@@ -27,7 +28,7 @@ def main(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({"schema": SCHEMA, "checks": [as_json(check) for check in checks]}, indent=2))
     elif args.id is None:
-        print("\n".join(f"{check.id:<15} {check.title}" for check in CHECKS))
+        print("\n".join(f"{check.id:<18} {check.title}" for check in CHECKS))
         print("\nbenchtui findings ID explains one")
     else:
         print(explained(checks[0], min(columns(), WIDEST)))
@@ -36,10 +37,9 @@ def main(args: argparse.Namespace) -> int:
 
 def find(name: str) -> Check:
     """Return a check by its id. Raises UsageError."""
-    by_name = {key.lower(): check for key, check in BY_ID.items()}
-    if name.lower() not in by_name:
+    if (known := check_name(name).lower()) not in BY_ID:
         raise UsageError(Problem(f"no check is called '{name}'{did_you_mean(name, BY_ID)}; see benchtui findings"))
-    return by_name[name.lower()]
+    return BY_ID[known]
 
 
 def explained(check: Check, width: int) -> str:

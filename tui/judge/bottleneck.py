@@ -62,7 +62,7 @@ def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
     said: dict[str, str] = {}
     try:
         for name, each, reached, text in offered_rates(at.step.jobs, at.record):
-            if reached >= at.limit("V24.reached") * each * hosts:
+            if reached >= at.limit("offered-rate.reached") * each * hosts:
                 said[name] = f"{name} {text(each * hosts)}{' IOPS' if text is units.iops else ''}"
     except UnknownError:
         return ""
@@ -153,11 +153,11 @@ def _busy_groups(host: HostTelemetryRecord, limit: Callable[[str], float]) -> It
     groups = [name.subject for name in map(parse_column, host.names) if name.family == "group" and name.field == "cpu"]
     for group in groups:
         count, cpu = (host.mean_of(f"group.{group}.{field}") or 0.0 for field in ("procs", "cpu"))
-        if count and cpu / count <= ONE_CORE and wanted(host, cpu / count) > limit("V15.core"):
-            left = left_by_hypervisor(cpu / count, limit("V15.core"))
+        if count and cpu / count <= ONE_CORE and wanted(host, cpu / count) > limit("client-cpu.core"):
+            left = left_by_hypervisor(cpu / count, limit("client-cpu.core"))
             each = "its one process" if count == 1 else f"each of {count:.0f} processes"
             yield f"{group} uses {cpu / count:.0f} % of a core in {each}{left}"
-    if (busy := host.mean_of("cpu.busy") or 0.0) > limit("V15.host"):
+    if (busy := host.mean_of("cpu.busy") or 0.0) > limit("client-cpu.host"):
         yield f"CPU {busy:.0f} % busy"
 
 

@@ -82,12 +82,12 @@ def durable_by_word(evidence: RunEvidence) -> str:
 PRECONDITION_CHECKS = (preconditioned, attested)
 
 
-WRITTEN, HALF = default("V04.written"), 0.5
-OF_MEMORY = default("V06.memory")  # a working set below this multiple of the memory may be served from it
+WRITTEN, HALF = default("unwritten-data.written"), 0.5
+OF_MEMORY = default("working-set.memory")  # a working set below this multiple of the memory may be served from it
 
 
 @step_check(
-    "V04",
+    "unwritten-data",
     "Data that was written",
     rule=f"{units.share(WRITTEN)} of the files that are read were written before; error when it is less than "
     f"{units.share(HALF)}",
@@ -104,17 +104,19 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
         reasons = (why_unknown(host.facts, "written") for host in at.run.hosts)
         raise UnknownError(next(filter(None, reasons), "extents of the files were not looked at"))
     shares = {host: 1 - row.never_written_bytes / row.size_bytes for host, row in looked.items() if row.size_bytes}
-    low = {host: share for host, share in shares.items() if share < at.limit("V04.written")}
+    low = {host: share for host, share in shares.items() if share < at.limit("unwritten-data.written")}
     if low:
         worst = min(low, key=lambda host: low[host])
         written = units.share(low[worst])
         message = f"read: only {written} of the files was ever written, as of {looked[worst].path} on {worst}"
         severity: Severity = "error" if low[worst] < HALF else "warning"
-        yield CheckResult(severity, message, round(low[worst], 4), at.limit("V04.written"), {"hosts": " ".join(low)})
+        yield CheckResult(
+            severity, message, round(low[worst], 4), at.limit("unwritten-data.written"), {"hosts": " ".join(low)}
+        )
 
 
 @step_check(
-    "V06",
+    "working-set",
     "Working set and memory",
     rule=f"without direct I/O, the files of a host hold {OF_MEMORY:g} x its memory or more; a remark where the file "
     "system may cache direct I/O",
@@ -135,7 +137,7 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
     known = {host: (size, memory.get(host) or 0.0) for host, size in sizes.items() if size and memory.get(host)}
     if not known:
         raise UnknownError("sizes of files, or memory of hosts, are not known")
-    small = {host: size / mem for host, (size, mem) in known.items() if size < at.limit("V06.memory") * mem}
+    small = {host: size / mem for host, (size, mem) in known.items() if size < at.limit("working-set.memory") * mem}
     if small:
         worst = min(small, key=lambda host: small[host])
         size, mem = known[worst]
@@ -144,7 +146,9 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
         if not buffered:
             message = f"{held}, and the file system may cache direct I/O"
         severity: Severity = "warning" if buffered else "info"
-        yield CheckResult(severity, message, round(small[worst], 4), at.limit("V06.memory"), {"hosts": " ".join(small)})
+        yield CheckResult(
+            severity, message, round(small[worst], 4), at.limit("working-set.memory"), {"hosts": " ".join(small)}
+        )
 
 
 def memory_of(host: HostRecord) -> float | None:
@@ -154,7 +158,7 @@ def memory_of(host: HostRecord) -> float | None:
 
 
 @step_check(
-    "V07",
+    "page-cache",
     "Page cache dropped",
     rule="where the profile asks for it, every host dropped its page cache before the step",
     advice="Give the user sudo for /proc/sys/vm/drop_caches; without it only the run's own files can be dropped.",
@@ -196,7 +200,7 @@ def _groups(hosts: Sequence[HostRecord]) -> list[list[str]]:
 
 
 @step_check(
-    "V21",
+    "same-offsets",
     "Same offsets",
     rule="hosts, and workers on one file, have random offsets of their own",
     advice="Leave randseed and randrepeat out: benchtui gives each host a seed of its own, and records it.",
@@ -243,7 +247,7 @@ def _writers(at: StepEvidence) -> list[JobLoad]:
 
 
 @step_check(
-    "V22",
+    "reducible-data",
     "Data that shrinks",
     rule="what is written cannot be compressed or deduplicated, unless that is said beside the figure",
     advice="Use refill_buffers=1 and leave buffer options out; or quote the reduction together with the figure.",
@@ -259,7 +263,7 @@ def reducible(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 @step_check(
-    "V25",
+    "no-flush",
     "Writes that may not be durable",
     rule="a remark when writes are never flushed while they are measured, and no cache is attested to outlive that",
     advice="Attest that caches on the way are off or outlive a power cut; or use fsync, fdatasync, sync.",

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from tui.model.step_record import DirectionRecord, SeriesRecord, StepRecord, TimingRecord
 
-STRAGGLER = default("V14.rate")  # of the median host
+STRAGGLER = default("straggler.rate")  # of the median host
 STRAGGLER_HOSTS = 3  # with fewer there is no median to speak of
-TAIL_OF_MEDIAN = default("V14.tail")  # p99 of a host, in medians of all
+TAIL_OF_MEDIAN = default("straggler.tail")  # p99 of a host, in medians of all
 FAIR, SPREAD = 0.95, 0.10  # Jain's index, and standard deviation of the hosts' rates against their mean
 
 
 @step_check(
-    "V14",
+    "straggler",
     "Stragglers",
     rule=f"every host reaches {units.share(STRAGGLER)} of the median host's IOPS, its p99 stays below "
     f"{TAIL_OF_MEDIAN:g} x the median host's, and the hosts' rates spread by less than {units.share(SPREAD)} "
@@ -44,12 +44,14 @@ def stragglers(at: StepEvidence) -> Iterator[CheckResult]:
 def _of_direction(at: StepEvidence, name: str) -> Iterator[CheckResult]:
     rates = rates_of(at.record, name)
     middle = median(rates.values()) if rates else 0.0
-    slow = sorted((host for host in rates if rates[host] < at.limit("V14.rate") * middle), key=lambda host: rates[host])
+    slow = sorted(
+        (host for host in rates if rates[host] < at.limit("straggler.rate") * middle), key=lambda host: rates[host]
+    )
     if slow:
         named = names_of([f"{host} {units.share(rates[host] / middle)}" for host in slow])
         message = f"{name} {direction(name).counted} far below the median host's {units.iops(middle)}: {named}"
         scope = {"direction": name, "hosts": " ".join(slow)}
-        yield CheckResult("warning", message, round(rates[slow[0]] / middle, 4), at.limit("V14.rate"), {**scope})
+        yield CheckResult("warning", message, round(rates[slow[0]] / middle, 4), at.limit("straggler.rate"), {**scope})
     elif len(rates) >= STRAGGLER_HOSTS and (unfair := unfairness(rates, direction(name).counted)):
         yield CheckResult("warning", f"{name}: {unfair}", round(jain(rates), 4), FAIR, {"direction": name})
     yield from _slow_tails(at, name)
@@ -85,13 +87,13 @@ def _slow_tails(at: StepEvidence, name: str) -> Iterator[CheckResult]:
     if len(known) < STRAGGLER_HOSTS:
         return
     middle = median(known.values())
-    most = at.limit("V14.tail") * middle
+    most = at.limit("straggler.tail") * middle
     slow = sorted((host for host in known if known[host] > most), key=lambda host: -known[host])
     if slow:
         named = names_of([f"{host} {units.latency(known[host])}" for host in slow])
         message = f"{name} p99 far above the median host's {units.latency(middle)}: {named}"
         scope = {"direction": name, "hosts": " ".join(slow)}
-        yield CheckResult("warning", message, round(known[slow[0]] / middle, 2), at.limit("V14.tail"), {**scope})
+        yield CheckResult("warning", message, round(known[slow[0]] / middle, 2), at.limit("straggler.tail"), {**scope})
 
 
 def _p99(dirs: Mapping[str, DirectionRecord], name: str, kind: str) -> int | None:
@@ -103,9 +105,9 @@ def _p99(dirs: Mapping[str, DirectionRecord], name: str, kind: str) -> int | Non
 STRAGGLER_CHECKS = (stragglers,)
 
 
-START_SKEW_S = default("V12.skew_s")
+START_SKEW_S = default("start-skew.skew_s")
 START_SKEW_SHARE = 0.02  # of the runtime
-CLOCK_OFFSET_S = default("V13.offset_s")
+CLOCK_OFFSET_S = default("clock-offset.offset_s")
 STALL_SHARE = 0.25  # of the host's own median second
 STALL_OF_GOOD = 0.08  # of its good seconds, the upper quarter: a host may stand still for most of a run
 STALL_S = 3  # seconds in a row
@@ -113,7 +115,7 @@ SHORTEST_S = 8  # of fewer seconds the median says little
 
 
 @step_check(
-    "V12",
+    "start-skew",
     "Start skew",
     rule=f"hosts start within {START_SKEW_S:g} s of each other (error beyond "
     f"{units.share(START_SKEW_SHARE)} of the runtime, when clocks are known well enough to be sure)",
@@ -126,7 +128,7 @@ def start_skew(at: StepEvidence) -> Iterator[CheckResult]:
     timing = at.record.timing
     if timing is None or timing.start_skew_s is None:
         raise UnknownError("fewer than two hosts measured")
-    allowed_s = at.limit("V12.skew_s")
+    allowed_s = at.limit("start-skew.skew_s")
     if timing.start_skew_s <= allowed_s:
         return
     runtime_s = at.step.runtime_s or max(host.end_s - host.start_s for host in timing.hosts.values())
@@ -155,7 +157,7 @@ def _skew_message(timing: TimingRecord, allowed_s: float, foreign: bool) -> str:
 
 
 @run_check(
-    "V13",
+    "clock-offset",
     "Clock offset",
     rule=f"each host's clock is within {CLOCK_OFFSET_S * 1000:g} ms of the jump host's",
     advice="Times in this record are corrected; those in the host's own logs are not: set its clock (chrony, ntpd).",
@@ -168,7 +170,7 @@ def clock_offsets(evidence: RunEvidence) -> Iterator[CheckResult]:
     }
     if not compared:
         raise UnknownError("clocks were not compared")
-    allowed_s = evidence.limit("V13.offset_s")
+    allowed_s = evidence.limit("clock-offset.offset_s")
     off = {
         name: clock.offset_s
         for name, clock in compared.items()

@@ -25,20 +25,23 @@ if TYPE_CHECKING:
     from tui.model.plan import JobLoad
     from tui.model.step_record import DirectionRecord, LatencyRecord, Scalar, StepRecord
 
-OCCUPIED, OCCUPIED_AT_ALL = default("V02.off"), 0.05  # how far the share in flight may be from 1: warning, error
+OCCUPIED, OCCUPIED_AT_ALL = (
+    default("concurrency.off"),
+    0.05,
+)  # how far the share in flight may be from 1: warning, error
 BETWEEN_NS = 30_000.0  # a worker may take so long from one I/O to the next: what the load generator itself does
-RATE_REACHED = default("V24.reached")
+RATE_REACHED = default("offered-rate.reached")
 LEAST_S = 5.0  # of a shorter load the begin and the end of its workers are too large a part
-LONG_S, ENOUGH_S = default("V09.remark_s"), default("V09.warning_s")
+LONG_S, ENOUGH_S = default("runtime.note_s"), default("runtime.warning_s")
 SYNC_SHARE = 0.5  # of the time of all workers
 PUBLISHED = (50.0, 99.0, 99.5, 99.9)
 
 
 @step_check(
-    "V02",
+    "concurrency",
     "Concurrency",
     rule=f"IOPS x mean latency is within {units.share(OCCUPIED)} of jobs x queue depth (error beyond "
-    f"{units.share(OCCUPIED_AT_ALL)}, unless V15 says why there is less); "
+    f"{units.share(OCCUPIED_AT_ALL)}, unless client-cpu says why there is less); "
     f"less is allowed where the load generator takes under {BETWEEN_NS / 1000:g} µs from one I/O to the next",
     advice="Less: some jobs did not run, or failed, or waited for other than I/O (a busy CPU); look at "
     "each host's errors and CPU. More: figure, latency or depth are not of the same load.",
@@ -54,7 +57,9 @@ def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
     if not shares:
         raise UnknownError("latencies or rates of the hosts are not known")
     rounding = at.run.rounding
-    doubtful = {host: share for host, share in shares.items() if abs(share - 1) > at.limit("V02.off") + rounding}
+    doubtful = {
+        host: share for host, share in shares.items() if abs(share - 1) > at.limit("concurrency.off") + rounding
+    }
     if doubtful:
         starved = {host for host in cpu_bound_hosts(at) if doubtful.get(host, 1.0) < 1}
         worst = sorted(doubtful, key=lambda host: (host in starved, -abs(doubtful[host] - 1)))
@@ -138,7 +143,7 @@ def depth(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 @step_check(
-    "V24",
+    "offered-rate",
     "Offered rate",
     rule=f"a load that is held at a rate reaches {units.share(RATE_REACHED)} of it; Poisson arrivals, less three "
     "standard deviations; split block sizes, the bytes per second of the smallest block",
@@ -154,12 +159,12 @@ def rate(at: StepEvidence) -> Iterator[CheckResult]:
     hosts = len(at.step.tasks)
     whole = [("", each) for each in offered_rates(at.step.jobs, at.record)]
     for job, (name, offered, reached, text) in [*whole, *_of_single_jobs(at.step.jobs, at.record)]:
-        if reached < at.limit("V24.reached") * offered * hosts - _chance(at, name, offered * hosts):
+        if reached < at.limit("offered-rate.reached") * offered * hosts - _chance(at, name, offered * hosts):
             share = reached / (offered * hosts)
             who = f"{name} of job {job}" if job else name
             message = f"{who}: {text(reached)} of the {text(offered * hosts)} that were offered ({units.share(share)})"
             scope: dict[str, Scalar] = {"direction": name, **({"job": job} if job else {})}
-            yield CheckResult(severity, message, round(share, 4), at.limit("V24.reached"), scope)
+            yield CheckResult(severity, message, round(share, 4), at.limit("offered-rate.reached"), scope)
 
 
 def _chance(at: StepEvidence, name: str, offered: float) -> float:
@@ -237,7 +242,7 @@ def short(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 @step_check(
-    "V09",
+    "runtime",
     "Runtime",
     rule=f"measured {LONG_S:g} s or more (a remark), {ENOUGH_S:g} s or more (a warning)",
     advice="Measure a minute for a first look, five for a figure that is to be published: caches and flash need longer "
@@ -250,10 +255,10 @@ def runtime(at: StepEvidence) -> Iterator[CheckResult]:
     seconds = at.record.measured_s
     if seconds is None:
         raise UnknownError("how long was measured is not known")
-    if is_short(at.record) or at.record.state == "cut" or seconds >= at.limit("V09.remark_s"):
+    if is_short(at.record) or at.record.state == "cut" or seconds >= at.limit("runtime.note_s"):
         return
-    severity: Severity = "info" if seconds >= at.limit("V09.warning_s") else "warning"
-    threshold = at.limit("V09.remark_s" if severity == "info" else "V09.warning_s")
+    severity: Severity = "info" if seconds >= at.limit("runtime.warning_s") else "warning"
+    threshold = at.limit("runtime.note_s" if severity == "info" else "runtime.warning_s")
     yield CheckResult(severity, f"measured for {units.seconds(seconds)} only", seconds, threshold)
 
 
@@ -302,7 +307,7 @@ def sync_bound(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 @step_check(
-    "V23",
+    "few-samples",
     "I/Os behind the percentiles",
     rule=f"{units.TAIL_SAMPLES} I/Os or more are slower than a percentile that is printed",
     advice="Measure longer, or quote a lower percentile: with so few I/Os the next run will say something else.",
@@ -329,7 +334,7 @@ RESTARTED = ("host-rebooted",)
 
 
 @step_check(
-    "V01",
+    "tool-errors",
     "Errors of the load generator",
     rule="every host ends without an error, a short or a dropped I/O",
     advice="Look at the host's stderr under raw/ and its kernel log; a figure of I/O that failed is none.",
@@ -366,7 +371,7 @@ def _error_text(number: int) -> str:
 
 
 @run_check(
-    "V29",
+    "host-restart",
     "Hosts stay the same",
     rule="no host is restarted while a run goes on",
     advice="Measure again: caches, clocks and mounts are not what they were at the start.",

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 IN_MEMORY = ("tmpfs", "ramfs", "hugetlbfs", "devtmpfs")
 MAY_CACHE = ("fuse", "9p", "virtiofs", "zfs", "ntfs", "vboxsf")  # takes direct I/O, and may cache all the same
 SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit")
-FULL = default("V08.full")
+FULL = default("target-full.full")
 NAMED = 3
 
 
 @run_check(
-    "V20",
+    "host-differences",
     "Hosts are alike",
     rule="kernel, tools, CPU, memory, links, mount options and settings that matter are the same on all hosts",
     advice="Compare the hosts (Facts on Result, hosts check --facts) and make them alike; or quote the difference.",
@@ -43,7 +43,7 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 
 @run_check(
-    "V05",
+    "direct-io",
     "Direct I/O is direct",
     rule="the target is no file system in memory; a remark when its file system may cache in spite of direct I/O",
     advice="Measure on the storage itself; compare with a working set far beyond the memory of clients and servers.",
@@ -84,7 +84,7 @@ def _on_kind(
 
 
 @run_check(
-    "V08",
+    "target-full",
     "Room on the target",
     rule=f"the target's file system is at most {units.share(FULL)} full",
     advice="Free some room: flash and file systems that are nearly full are slower than the same ones half empty.",
@@ -96,17 +96,17 @@ def room(evidence: RunEvidence) -> Iterator[CheckResult]:
     known = {host: share for host, share in full.items() if share is not None}
     if not known:
         raise UnknownError("how full the target is, is not known")
-    high = {host: share for host, share in known.items() if share > evidence.limit("V08.full")}
+    high = {host: share for host, share in known.items() if share > evidence.limit("target-full.full")}
     if high:
         worst = max(high, key=lambda host: high[host])
         message = f"the target is {units.share(high[worst])} full on {names_of(list(high))}"
         yield CheckResult(
-            "warning", message, round(high[worst], 3), evidence.limit("V08.full"), {"hosts": " ".join(high)}
+            "warning", message, round(high[worst], 3), evidence.limit("target-full.full"), {"hosts": " ".join(high)}
         )
 
 
 @run_check(
-    "V18",
+    "raid-rebuild",
     "Devices are well",
     rule="no RAID below the target is degraded or being rebuilt",
     advice="Wait until it is rebuilt, then measure.",
@@ -127,7 +127,7 @@ def devices(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 
 @run_check(
-    "V19",
+    "cpu-frequency",
     "CPU frequency and clock",
     rule="a remark when the governor is not performance, a warning for a latency headline; a warning for a clock "
     "source that is slow to read",

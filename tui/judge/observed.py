@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tui.model.record import HostRecord
     from tui.model.step_record import HostTelemetryRecord
 
-CORE, HOST, THREAD, STEAL = (default(f"V15.{name}") for name in ("core", "host", "thread", "steal"))  # per cent
+CORE, HOST, THREAD, STEAL = (default(f"client-cpu.{name}") for name in ("core", "host", "thread", "steal"))  # per cent
 SOFTIRQ = 90.0
 FEW_CORES = 4  # on a host with so few cores, a single busy one is half of it: then others have to wait for it
 WAITED = 50.0  # per cent of the time in which something waits for a CPU
@@ -29,16 +29,16 @@ CODED = ("SDR", "DDR", "QDR")  # of the rate of these, eight of ten bits are dat
 BY_NETWORK = ("iscsi", "tcp", "rdma", "nbd", "rbd", "drbd")  # transports and kinds of block devices
 LINKS = ("nic", "rdma")  # families of columns
 CARRIED = 0.1  # of what the load moves: less is other traffic
-CONSERVED, HALF = default("V03.moved"), 0.5
+CONSERVED, HALF = default("storage-traffic.moved"), 0.5
 EDGE_S = 1.0  # a look a second does not fit the measurement's begin and end exactly
 LEAST_S = 5.0
 READ_AT_ONCE = 16  # processes of the load whose bytes telemetry reads every second; of more it reads some in turn
 COUNTED = (("read", "read_bytes", "rd", "rd_server"), ("write", "write_bytes", "wr", "wr_server"))
-NOISE_CPU, NOISE_DISK, NOISE_NIC = default("V17.cpu"), 20.0, 0.05
+NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
 
 
 @step_check(
-    "V03",
+    "storage-traffic",
     "Bytes come from storage",
     rule=f"what the hosts moved is {units.share(CONSERVED)} or more of what the load counts (less one second at both "
     f"ends); error below {units.share(HALF)}",
@@ -55,7 +55,7 @@ def conservation(at: StepEvidence) -> Iterator[CheckResult]:
     if not ratios:
         raise UnknownError("what moved below the load is not known")
     for name in dict.fromkeys(name for _, name in ratios):
-        allowed = at.limit("V03.moved") - EDGE_S / max(at.record.measured_s or 0.0, LEAST_S)
+        allowed = at.limit("storage-traffic.moved") - EDGE_S / max(at.record.measured_s or 0.0, LEAST_S)
         low = {host: ratio for (host, of), ratio in ratios.items() if of == name and ratio < allowed}
         if low:
             worst = min(low, key=lambda host: low[host])
@@ -63,7 +63,7 @@ def conservation(at: StepEvidence) -> Iterator[CheckResult]:
             message = f"{name}: only {units.share(low[worst])} of the bytes moved on {worst}; the rest {what}"
             severity: Severity = "error" if low[worst] < HALF and _is_direct(at) else "warning"
             scope = {"direction": name, "hosts": " ".join(low)}
-            yield CheckResult(severity, message, round(low[worst], 4), at.limit("V03.moved"), {**scope})
+            yield CheckResult(severity, message, round(low[worst], 4), at.limit("storage-traffic.moved"), {**scope})
 
 
 def _is_direct(at: StepEvidence) -> bool:
@@ -119,7 +119,7 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
 
 
 @step_check(
-    "V15",
+    "client-cpu",
     "Client CPU",
     rule=f"no core is busy more than {CORE:.0f} % of the time (of {FEW_CORES} cores or fewer: while something waits "
     f"for a CPU for more than {WAITED:.0f} %), no host, nor the CPUs of it that the load may "
@@ -139,7 +139,7 @@ def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
         yield CheckResult(
             "warning", f"the client's CPU may hold it back: {named}", len(bound), 0, {"hosts": " ".join(bound)}
         )
-    most = at.limit("V15.steal")
+    most = at.limit("client-cpu.steal")
     stolen = {host.host: share for host in hosts if (share := host.mean_of("cpu.steal") or 0.0) > most}
     if stolen:
         worst = max(stolen, key=lambda host: stolen[host])
@@ -158,16 +158,17 @@ def cpu_bound(host: HostTelemetryRecord, record: HostRecord | None, limit: Calla
     busy, core, soft, thread = (
         host.mean_of(name) or 0.0 for name in ("cpu.busy", "core.busy", "core.softirq", "gen.thread")
     )
-    if busy > limit("V15.host"):
+    if busy > limit("client-cpu.host"):
         return f"{busy:.0f} % busy"
-    if wanted(host, thread) > limit("V15.thread"):
-        return f"a thread of the load uses {thread:.0f} % of a core{left_by_hypervisor(thread, limit('V15.thread'))}"
+    if wanted(host, thread) > limit("client-cpu.thread"):
+        left = left_by_hypervisor(thread, limit("client-cpu.thread"))
+        return f"a thread of the load uses {thread:.0f} % of a core{left}"
     if soft > SOFTIRQ:
         return f"a core spends {soft:.0f} % in soft interrupts"
-    if allowed := _of_allowed(host, record, limit("V15.host")):
+    if allowed := _of_allowed(host, record, limit("client-cpu.host")):
         return allowed
     waits = (host.mean_of("psi.cpu.some") or 0.0) > WAITED
-    if core > limit("V15.core") and (_cpus(record) > FEW_CORES or waits):
+    if core > limit("client-cpu.core") and (_cpus(record) > FEW_CORES or waits):
         number = host.column("core.number")
         which = f" {number.constant:.0f}" if number is not None and number.constant is not None else ""
         return f"core{which} is {core:.0f} % busy"
@@ -203,7 +204,7 @@ def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: floa
 
 
 @step_check(
-    "V16",
+    "network",
     "Network",
     rule=f"no link carries more than {units.share(LINK)} of its speed, {units.share(RETRANSMITTED, 1)} of TCP segments "
     "at most are sent again, no NFS call is sent again",
@@ -290,7 +291,7 @@ def lost_packets(host: HostTelemetryRecord) -> str:
 
 
 @run_check(
-    "V17",
+    "background-load",
     "Quiet before the load",
     rule=f"before the load, CPU is busy for {NOISE_CPU:.0f} % at most and the target's device for {NOISE_DISK:.0f} %, "
     f"links carry {units.share(NOISE_NIC)} of their speed",
@@ -313,7 +314,7 @@ def quiet(evidence: RunEvidence) -> Iterator[CheckResult]:
 def noise(at: StepEvidence, host: HostTelemetryRecord) -> str:
     """Return what went on on a host before the load; empty when it was quiet."""
     busy = before(host, "cpu.busy") or 0.0
-    if busy > at.limit("V17.cpu"):
+    if busy > at.limit("background-load.cpu"):
         return f"CPU {busy:.0f} % busy"
     for name, place in host.devices.items():
         if place == "top" and (share := before(host, f"dev.{name}.busy") or 0.0) > NOISE_DISK:

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from tui.model.step_record import SeriesRecord, StepRecord
 
 WARM_SHARE, WARM_OFF, WARM_S = 0.1, 0.10, 20  # first part of the series, how far it may be off, seconds it takes
-MISSING = default("V30.missing")
+MISSING = default("missing-samples.missing")
 
 
 @step_check(
-    "V10",
+    "steady-state",
     "Steady state",
     rule=f"five equal windows are within {units.share(RANGE)} of their mean, and drift by {units.share(SLOPE)} at most",
     advice="Fill the device, measure longer, or let the profile precondition: what falls is a cache or fresh flash "
@@ -53,7 +53,7 @@ def steady_state(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 @step_check(
-    "V11",
+    "warm-up",
     "Warm-up in the figure",
     rule=f"without ramp_time, the first {units.share(WARM_SHARE)} are within {units.share(WARM_OFF)} of the rest, "
     "or its noise",
@@ -80,7 +80,7 @@ def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 @step_check(
-    "V30",
+    "missing-samples",
     "Seconds without samples",
     rule=f"samples are missing for {units.share(MISSING)} of the seconds of a host at most",
     advice="Look at the connection and the load of the host: totals are whole, the series is not.",
@@ -91,12 +91,14 @@ def missing_seconds(at: StepEvidence) -> Iterator[CheckResult]:
     series = at.record.series
     if series is None:
         raise UnknownError("there are no samples")
-    allowed = max(1, at.limit("V30.missing") * len(series.columns[0].iops))
+    allowed = max(1, at.limit("missing-samples.missing") * len(series.columns[0].iops))
     gaps = {host: gap for host, gap in _gaps(series).items() if gap > allowed}
     if gaps:
         worst = max(gaps, key=lambda host: gaps[host])
         message = f"no samples of {worst} for {gaps[worst]} of {len(series.columns[0].iops)} s"
-        yield CheckResult("warning", message, gaps[worst], at.limit("V30.missing"), {"hosts": " ".join(gaps)})
+        yield CheckResult(
+            "warning", message, gaps[worst], at.limit("missing-samples.missing"), {"hosts": " ".join(gaps)}
+        )
 
 
 def _gaps(series: SeriesRecord) -> dict[str, int]:
@@ -113,12 +115,12 @@ def _gaps(series: SeriesRecord) -> dict[str, int]:
 STEADINESS_CHECKS = (steady_state, warm_up, missing_seconds)
 
 
-ENOUGH = int(default("V28.repetitions"))
-SPREAD = default("V28.spread")
+ENOUGH = int(default("repetitions.repetitions"))
+SPREAD = default("repetitions.spread")
 
 
 @run_check(
-    "V28",
+    "repetitions",
     "Repetitions",
     rule=f"{ENOUGH} repetitions or more (a remark), with a deviation of {units.share(SPREAD)} of their mean at most "
     "(a warning); of a metadata benchmark that ran once its iterations are the repetitions",
@@ -134,8 +136,8 @@ def repetitions(evidence: RunEvidence) -> Iterator[CheckResult]:
     cells = _values(evidence)
     if not cells:
         raise UnknownError("no headline was measured")
-    enough = int(evidence.limit("V28.repetitions"))
-    most = evidence.limit("V28.spread")
+    enough = int(evidence.limit("repetitions.repetitions"))
+    most = evidence.limit("repetitions.spread")
     few = {}
     for key, steps in cells.items():
         again, what = _iterations(evidence, steps), "iterations"

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from tui.library.summary import RunSummary
 from tui.model.bounded import NO_JSON, read_file
+from tui.model.check_names import check_name
 from tui.model.plain_data import PlainDecoder
 from tui.model.problem import UsageError, did_you_mean
 from tui.model.rundir import PLAN_FILE
@@ -191,6 +192,11 @@ def _stamps(begin: datetime, end: datetime) -> tuple[str, str]:
     return begin.strftime(STAMP), end.strftime(STAMP)
 
 
+def _finding(value: str, now: datetime) -> Test:
+    named = ",".join(check_name(part) for part in value.split(","))
+    return _texts(lambda run: [found.id for found in run.findings])(named, now)
+
+
 KEYS: dict[str, Callable[[str, datetime], Test]] = {
     "tag": _tag,
     "profile": _texts(lambda run: [run.profile]),
@@ -198,7 +204,7 @@ KEYS: dict[str, Callable[[str, datetime], Test]] = {
     "target": _texts(lambda run: [run.target]),
     "title": _texts(lambda run: [run.title]),
     "note": _texts(lambda run: run.notes),
-    "finding": _texts(lambda run: [found.id for found in run.findings]),
+    "finding": _finding,
     "owner": _texts(lambda run: [run.owner]),
     "verdict": _choice("verdict", VERDICTS, lambda run: run.verdict),
     "state": _choice("state", {state: (state,) for state in STATES}, lambda run: run.state),

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from tui.journal.rundir import is_run_dir, is_running, write_atomic
 from tui.model.bounded import MOST_SMALL_BYTES, NO_JSON, read_file
+from tui.model.check_names import check_name
 from tui.model.plain_data import PlainDecoder
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import JOURNAL_FILE, MARKS_FILE, PID_FILE, PLAN_FILE, RECORD_FILE, SUMMARY_FILE, begun_utc
@@ -147,6 +148,9 @@ class FindingSummary(Struct, gc=False):
     severity: str = ""
     message: str = ""
 
+    def __post_init__(self) -> None:
+        self.id = check_name(self.id)
+
 
 MARKS = {"valid": "valid", "valid-with-warnings": "!", "invalid": "INVALID"}
 
@@ -184,12 +188,12 @@ class RunSummary(Struct, gc=False):  # nothing in it refers back to it, and list
 
     @property
     def judged(self) -> str:
-        """The verdict and what it rests on: ``valid``, ``! V14``, ``INVALID host-loss, V14 +1``; empty: not judged."""
+        """The verdict and what it rests on: ``valid``, ``! straggler``, ``INVALID host-loss +1``; empty: not judged."""
         return f"{MARKS[self.verdict]} {self.weakened_by}".strip() if self.verdict is not None else ""
 
     @property
     def weakened_by(self) -> str:
-        """The checks that weaken it, errors first: ``host-loss, V14 +1``; remarks do not."""
+        """The checks that weaken it, errors first: ``host-loss, straggler +1``; remarks do not."""
         ids = list(dict.fromkeys(each.id for each in self.findings if each.severity == "error"))
         ids += dict.fromkeys(each.id for each in self.findings if each.severity == "warning" and each.id not in ids)
         more = f" +{len(ids) - NAMED_FINDINGS}" if len(ids) > NAMED_FINDINGS else ""
@@ -302,7 +306,7 @@ def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
         note=head.notes[-1].text if head.notes else "",
         tags=head.tags,
         verdict=head.verdict,
-        checks=head.checks,
+        checks=[*map(check_name, head.checks)] if head.checks is not None else None,
         findings=head.findings,
         notes=[note.text for note in head.notes],
         target=head.target or "",

@@ -155,7 +155,7 @@ def with_mixed(dirs: Mapping[str, DirectionResult]) -> dict[str, DirectionResult
     return {**dirs, MIXED: combine_directions([dirs["read"], dirs["write"]])}
 
 
-LAG = default("V14.rate")  # of the median host, as the check of stragglers has it
+LAG = default("straggler.rate")  # of the median host, as the check of stragglers has it
 LEAST_HOSTS = 3  # with fewer there is no median to speak of
 LEAST_BAND = 0.03
 SIGMAS, SIGMA_OF_MAD = 3.0, 1.4826  # of a normal distribution

@@ -68,18 +68,27 @@ MEMORY, PRESSURE = "/proc/meminfo", "/proc/pressure/{cpu,io,memory}"
 GROUP = "/proc/PID/stat of processes by a pattern (grep on /proc/PID/comm, then cmdline)"
 
 _ALL = (
-    TelemetryMetric("cpu", "busy", "percent", "CPU busy, all cores", CPU, "lower", full=85.0, threshold="V15.host"),
+    TelemetryMetric(
+        "cpu", "busy", "percent", "CPU busy, all cores", CPU, "lower", full=85.0, threshold="client-cpu.host"
+    ),
     TelemetryMetric("cpu", "iowait", "percent", "CPU idle while I/O is awaited", CPU),
     TelemetryMetric("cpu", "steal", "percent", "CPU taken by the hypervisor", CPU, "lower"),
     TelemetryMetric("cpu", "softirq", "percent", "CPU in soft interrupts", CPU, "lower"),
     TelemetryMetric("core", "number", "id", "number of the busiest core", CPU),
-    TelemetryMetric("core", "busy", "percent", "busiest core", CPU, "lower", full=95.0, threshold="V15.core"),
+    TelemetryMetric("core", "busy", "percent", "busiest core", CPU, "lower", full=95.0, threshold="client-cpu.core"),
     TelemetryMetric("core", "softirq", "percent", "soft interrupts of the busiest core", CPU, "lower"),
     TelemetryMetric("core", "hot", "number", "cores busy for more than 95 %", CPU, "lower"),
     TelemetryMetric("gen", "procs", "number", "processes of the load", LOAD),
     TelemetryMetric("gen", "cpu", "core_percent", "CPU of the load, all its processes", LOAD, "lower"),
     TelemetryMetric(
-        "gen", "thread", "core_percent", "busiest thread of the load", LOAD, "lower", full=95.0, threshold="V15.thread"
+        "gen",
+        "thread",
+        "core_percent",
+        "busiest thread of the load",
+        LOAD,
+        "lower",
+        full=95.0,
+        threshold="client-cpu.thread",
     ),
     TelemetryMetric("gen", "rchar", "bytes_per_s", "bytes that the load read by system calls", IO),
     TelemetryMetric("gen", "wchar", "bytes_per_s", "bytes that the load wrote by system calls", IO),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct, field
 
 from tui.model.address import HostAddress
+from tui.model.check_names import with_current_names
 from tui.model.plain import some
 from tui.model.plain_data import MultiLine, PlainDecoder
 from tui.model.search import Proof, Search
@@ -366,6 +367,9 @@ class Plan(Struct, omit_defaults=True):
     launched_in: str | None = None  # the directory: relative names in the SSH configuration and inventory are there
     sources: list[SourceUse] = field(default_factory=list)  # where its hosts are from, beside names that were typed
     schema: str = PLAN_SCHEMA
+
+    def __post_init__(self) -> None:
+        self.thresholds = with_current_names(self.thresholds)
 
     @property
     def expected_s(self) -> float | None:

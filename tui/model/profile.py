@@ -160,7 +160,7 @@ class Profile(Strict):
         default_factory=list, description="Conditions that no host can tell: asked at launch, kept with the result"
     )
     findings: dict[Annotated[str, AfterValidator(known)], Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
-        default_factory=dict, description="Thresholds of checks that are otherwise here, by name: {V14.rate: 0.7}"
+        default_factory=dict, description="Thresholds of checks that are otherwise here, by name: {straggler.rate: 0.7}"
     )
     thresholds: list[Annotated[str, AfterValidator(known_criterion)]] = Field(
         default_factory=list,

@@ -6,10 +6,11 @@ times of day are UTC in RFC 3339, unknown is null and never 0. Times named ``_s`
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
+from tui.model.check_names import check_name, with_current_names
 from tui.model.hostfacts import Fact
 from tui.model.plain_data import MultiLine, plain
 from tui.model.search_record import SearchRecord
@@ -26,6 +27,7 @@ from tui.model.step_record import (
 
 RUN_SCHEMA = "benchtui.run/1"
 
+CheckName = Annotated[str, BeforeValidator(check_name)]
 RecordState = Literal["complete", "partial", "aborted", "failed", "running", "imported", "baseline"]
 Verdict = Literal["valid", "valid-with-warnings", "invalid"]
 
@@ -224,7 +226,7 @@ class HostSourceRecord(RecordPart):
 class Finding(RecordPart):
     """One validity check and what it found."""
 
-    id: str = Field(description="stable id of the check")
+    id: CheckName = Field(description="name of the check: docs/findings.md")
     severity: Literal["info", "warning", "error"] = Field(description="how bad")
     scope: dict[str, Scalar] = Field(default_factory=dict, description="host, step, phase it holds for")
     measured: Scalar = Field(None, description="what was measured")
@@ -348,13 +350,13 @@ class RunRecord(RecordPart):
         default_factory=list, description="conditions that only a person knows, and what was answered"
     )
     findings: list[Finding] = Field(default_factory=list, description="what the validity checks found")
-    checks: list[str] | None = Field(
+    checks: list[CheckName] | None = Field(
         None, description="ids of the checks that were made; null: of an older version, which did not say"
     )
-    checks_not_made: dict[str, str] | None = Field(
+    checks_not_made: dict[CheckName, str] | None = Field(
         None, description="why other checks could not be made, by their id; null: of an older version"
     )
-    thresholds: dict[str, float] = Field(
+    thresholds: Annotated[dict[str, float], BeforeValidator(with_current_names)] = Field(
         default_factory=dict, description="thresholds of checks that the profile changed, by name: docs/findings.md"
     )
     criteria: list[str] = Field(

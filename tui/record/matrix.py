@@ -55,7 +55,7 @@ def efficiency(points: Sequence[Point]) -> list[float]:
     return [(y / y0) / (x / x0) for x, y in points]
 
 
-APART = default("V28.spread")  # of a single measurement nothing better is known
+APART = default("repetitions.spread")  # of a single measurement nothing better is known
 
 
 def span(cell: Cell) -> tuple[float, float]:

@@ -230,7 +230,7 @@ def waiting(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvi
     else:
         yield ObjectionEvidence("fact", f"latency shown is {kind}, from submission to completion")
         yield from (ObjectionEvidence("partly", text) for text in [submission_text(step, kind)] if text)
-    if record.checks_not_made and record.checks_not_made.get("V24") == Moot.RATE:
+    if record.checks_not_made and record.checks_not_made.get("offered-rate") == Moot.RATE:
         yield ObjectionEvidence(
             "fact", "closed loop: no requests while it waits, so a stall counts once per I/O in flight"
         )
@@ -294,27 +294,64 @@ FIGURES_AGREE = (
     "impossible-time",
 )
 OBJECTIONS: tuple[Objection, ...] = (
-    Objection("cache", "It came from a cache", ("V03", "V05", "V06", "V07", "V21", "rank-shift"), ("V03",), prepared),
-    Objection("holes", "The files had holes", ("V04",), ("V04",), layout, no_reads),
-    Objection("compressible", "The data was compressible", ("V22",), ("V22",), None, no_writes),
-    Objection("steady", "It was not steady", ("V10", "V11", "stall", "V30"), ("V10",), steadiness),
-    Objection("short", "It was too short", ("short", "V09", "V23"), ("V09",), how_long),
-    Objection("luck", "It was luck", ("V28", "sweep", "iterations"), ("V28",), repeated),
-    Objection("client", "The client was the bottleneck", ("V15", "V16"), ("V15",), limited_by),
-    Objection("together", "The hosts did not start together", ("V12", "never-together"), ("V12",), together, one_host),
-    Objection("lagged", "One host lagged", ("V14", "host-loss"), ("V14",), laggards, one_host),
-    Objection("averaged", "The percentiles are averaged", (), (), merged, no_latencies),
-    Objection("waiting", "The latency leaves out waiting", ("slat", "V24"), (), waiting, no_latencies),
     Objection(
-        "depth", "That was not the stated load", ("V02", "depth", "V24", "above-depth", "above-offered"), ("V02",)
+        "cache",
+        "It came from a cache",
+        ("storage-traffic", "direct-io", "working-set", "page-cache", "same-offsets", "rank-shift"),
+        ("storage-traffic",),
+        prepared,
     ),
-    Objection("errors", "Errors were left out", ("V01", "host-loss", "V29"), ("V01",), errors),
-    Objection("durable", "The writes were not durable", ("V25", "sync"), ("V25",), attested, no_writes),
-    Objection("clocks", "The clocks were wrong", ("V13", "clock-step"), ("V13",), clock_offsets, one_host),
-    Objection("alike", "The hosts were not alike", ("V20", "shared-files"), ("V20",), differences, one_host),
-    Objection("quiet", "Something else was running", ("V17", "other-load"), ("V17",)),
-    Objection("fresh", "The storage was not in its usual state", ("precondition", "V08", "V18", "attest"), (), lasting),
-    Objection("tuned", "The machine was not tuned", ("V19",), ("V19",)),
+    Objection("holes", "The files had holes", ("unwritten-data",), ("unwritten-data",), layout, no_reads),
+    Objection("compressible", "The data was compressible", ("reducible-data",), ("reducible-data",), None, no_writes),
+    Objection(
+        "steady",
+        "It was not steady",
+        ("steady-state", "warm-up", "stall", "missing-samples"),
+        ("steady-state",),
+        steadiness,
+    ),
+    Objection("short", "It was too short", ("short", "runtime", "few-samples"), ("runtime",), how_long),
+    Objection("luck", "It was luck", ("repetitions", "sweep", "iterations"), ("repetitions",), repeated),
+    Objection("client", "The client was the bottleneck", ("client-cpu", "network"), ("client-cpu",), limited_by),
+    Objection(
+        "together",
+        "The hosts did not start together",
+        ("start-skew", "never-together"),
+        ("start-skew",),
+        together,
+        one_host,
+    ),
+    Objection("lagged", "One host lagged", ("straggler", "host-loss"), ("straggler",), laggards, one_host),
+    Objection("averaged", "The percentiles are averaged", (), (), merged, no_latencies),
+    Objection("waiting", "The latency leaves out waiting", ("slat", "offered-rate"), (), waiting, no_latencies),
+    Objection(
+        "depth",
+        "That was not the stated load",
+        ("concurrency", "depth", "offered-rate", "above-depth", "above-offered"),
+        ("concurrency",),
+    ),
+    Objection("errors", "Errors were left out", ("tool-errors", "host-loss", "host-restart"), ("tool-errors",), errors),
+    Objection("durable", "The writes were not durable", ("no-flush", "sync"), ("no-flush",), attested, no_writes),
+    Objection(
+        "clocks", "The clocks were wrong", ("clock-offset", "clock-step"), ("clock-offset",), clock_offsets, one_host
+    ),
+    Objection(
+        "alike",
+        "The hosts were not alike",
+        ("host-differences", "shared-files"),
+        ("host-differences",),
+        differences,
+        one_host,
+    ),
+    Objection("quiet", "Something else was running", ("background-load", "other-load"), ("background-load",)),
+    Objection(
+        "fresh",
+        "The storage was not in its usual state",
+        ("precondition", "target-full", "raid-rebuild", "attest"),
+        (),
+        lasting,
+    ),
+    Objection("tuned", "The machine was not tuned", ("cpu-frequency",), ("cpu-frequency",)),
     Objection("changed", "The figures were changed afterwards", FIGURES_AGREE, (), kept),
 )
 

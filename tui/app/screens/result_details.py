@@ -86,7 +86,7 @@ def spread_of_hosts(page: Page) -> HostSpread:
         counted = [name for name in dirs if registry.direction(name).in_total]
         known = [dirs[name].iops for name in ([MIXED] if MIXED in counted else counted)]
         rates[host] = sum(value for value in known if value is not None) if known else None
-    return spread_of(rates, page.record.thresholds.get("V14.rate", LAG))
+    return spread_of(rates, page.record.thresholds.get("straggler.rate", LAG))
 
 
 def laggard_lines(page: Page, width: int) -> list[Line]:

@@ -225,7 +225,7 @@ class HostTable(PickList["HostView"]):
         self._widest = self.spread.widest(list(self.spread.shares))
 
     def _spread(self, second: int | None) -> HostSpread:
-        lag = self.thresholds.get("V14.rate", LAG)
+        lag = self.thresholds.get("straggler.rate", LAG)
         return spread_of({host.name: self._lately(host, second) for host in self.hosts}, lag)
 
     def _make_columns(self) -> None:

@@ -12,7 +12,8 @@ import msgspec
 
 from tui import workloads
 from tui.metrics.telemetry import TELEMETRY
-from tui.model.criteria import DIRECTIONS
+from tui.model.check_names import FORMER
+from tui.model.criteria import DIRECTIONS, THRESHOLDS
 from tui.model.hostfacts import Fact
 from tui.model.record import MemberRecord, ProfileRecord, RunRecord
 from tui.view.published import PublishedView
@@ -70,7 +71,7 @@ KINDS = _words(
     "json jsonl txt log csv xml html md yaml yml ini conf cfg job toml gz xz tgz tar zip so ko py sh "
     "service socket target timer slice scope mount nano micro small medium large xlarge metal"
 )  # files, units of systemd, machines of clouds: what they end with
-RULE = re.compile(r"V\d+")
+CHECKS = frozenset(name.partition(".")[0] for name in THRESHOLDS) | FORMER.keys()  # as in straggler.rate
 NETWORK = re.compile(r"(?:tcp|o2ib|gni|v)\d*")  # of Lustre's addresses; v1 and v2 of Ceph's
 WORD_OF_SOURCE = re.compile(r"[^\s,:/@=;()]+")
 BRACKETS = re.compile(r"\[[^\]]*\]")
@@ -343,7 +344,7 @@ class Replacer:
     def _domain(self, match: re.Match[str]) -> str:
         """Return what stands for the name of a host; a column, a file or an option stays."""
         first, last = match[0].partition(".")[0], match[1].lower()
-        known = first.lower() in COLUMNS or last in {*KINDS, *self.names.tools} or RULE.fullmatch(first)
+        known = first.lower() in COLUMNS or last in {*KINDS, *self.names.tools} or first in CHECKS
         if match[0].casefold() in self.names.public or (known and last not in ENDINGS):
             return match[0]
         if last in ENDINGS:

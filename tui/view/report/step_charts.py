@@ -399,7 +399,7 @@ def _hosts(record: RunRecord, step: StepRecord, name: str) -> Iterator[Chart]:
     if len(rates) < 2:
         return
     middle = median(rates.values())
-    least = record.thresholds.get("V14.rate", 0.8) * middle if len(rates) >= STRAGGLER_HOSTS else 0.0
+    least = record.thresholds.get("straggler.rate", 0.8) * middle if len(rates) >= STRAGGLER_HOSTS else 0.0
     if not middle:
         return
     shown = set(sorted(rates, key=lambda host: rates[host])[:MOST_HOSTS])

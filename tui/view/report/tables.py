@@ -104,7 +104,7 @@ def hosts_table(record: RunRecord, step: StepRecord) -> DocumentTable | None:
     if len(step.results.per_host) < 2 or not rows:
         return None
     heads = ["per second", "of median", "bandwidth", "mean", *(f"p{label(each)}" for each in QUICK), "max"]
-    slow, late = _limit(record, "V14.rate"), _limit(record, "V14.tail")
+    slow, late = _limit(record, "straggler.rate"), _limit(record, "straggler.tail")
     apart = f"Marked: below {units.share(slow)} of the median host's rate, or p99 above {late:g} x the median's."
     note = apart if len(step.results.per_host) >= STRAGGLER_HOSTS else ""
     return DocumentTable("Hosts", [DocumentColumn("host"), DocumentColumn("direction"), *_right(*heads)], rows, note)
@@ -125,10 +125,10 @@ def _host_rows(record: RunRecord, step: StepRecord, name: str) -> Iterator[list[
     several = len(rates) >= STRAGGLER_HOSTS
     for host, result in hosts.items():
         share = rates[host] / middle if middle and host in rates else None
-        slow = several and share is not None and share < _limit(record, "V14.rate")
+        slow = several and share is not None and share < _limit(record, "straggler.rate")
         tail = tails[host]
         told = tail is not None and not isinstance(tail, units.Few)
-        late = several and told and (tail or 0) > _limit(record, "V14.tail") * usual > 0
+        late = several and told and (tail or 0) > _limit(record, "straggler.tail") * usual > 0
         figures = _figures(host, result, name, kind)
         cells = [figures[2], *figures[3:]]
         cells[3] = (str(cells[3]), WARN) if late else cells[3]
