@@ -126,9 +126,7 @@ async def test_where_there_is_little_room_one_line_has_finding_steadiness_and_li
         await pilot.resize_terminal(60, 16)
         await app.settle(pilot)
         (line,) = app.text_of("#live-health").splitlines()
-        assert (
-            line.startswith("! client-cpu  the client's") and "limited by client CPU" in line and line.endswith("f all")
-        )
+        assert line.startswith("! client-cpu  the") and "limited by client CPU" in line and line.endswith("f all")
 
 
 def test_every_limiter_has_a_word() -> None:
