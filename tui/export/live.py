@@ -40,11 +40,15 @@ from tui.model.rundir import JOURNAL_FILE
 TOLD = (RunStarted, RunResumed, StepStarted, StepEnded, HostState, HostProblem, NoteAdded, StopRequested, RunEnded)
 TAILS_OPEN_S = 10
 METRICS: tuple[MetricName, ...] = ("iops", "bandwidth", "latency")
+HELD_BACK_S = 1  # the next sample may begin a little before the last one ended, and add to its second
 CLOSES = (PhaseStarted, PhaseEnded, StepStarted, RunEnded)  # what was measured before has to be told before
 
 
 class Follower:
-    """Follows the journal of a run. `poll` returns what is new; `ended`: the run was closed."""
+    """Follows the journal of a run. `poll` returns what is new; `ended`: the run was closed.
+
+    A second is told once nothing can be added to it, so that everybody who follows a run is told the same.
+    """
 
     def __init__(self, run_dir: Path) -> None:
         self.state = RunState(tails_open_s=TAILS_OPEN_S)
@@ -68,11 +72,15 @@ class Follower:
         found: list[ExportSecond | Event] = []
         for event in self._tail.poll():
             if isinstance(event, CLOSES):
-                found += self._seconds()
+                found += self._seconds(0)
             self._take(event)
             if isinstance(event, TOLD) or (isinstance(event, Message) and event.severity != "info"):
                 found.append(event)
-        return found + list(self._seconds())
+        return found + list(self._seconds(HELD_BACK_S))
+
+    def rest(self) -> list[ExportSecond | Event]:
+        """Return what was held back, of a run that does not go on."""
+        return [*self.poll(), *self._seconds(0)]
 
     def _take(self, event: JournalEvent) -> None:
         before = self.state.current
@@ -83,26 +91,28 @@ class Follower:
         if isinstance(event, Sample) and event.ramp and event.phase == "measure":
             self._ramp_end = max(self._ramp_end, ceil(self.state.interval_of(event)[1]))
 
-    def _seconds(self) -> Iterator[ExportSecond]:
+    def _seconds(self, held_back_s: int) -> Iterator[ExportSecond]:
         measured = self.state.current
         if measured.phase != "measure":
             return
         for name in in_order(measured.cluster):
             tails = measured.cluster_tails.get(name, {})
-            yield from self._of(measured.cluster[name], None, name, tails)
+            yield from self._of(measured.cluster[name], None, name, tails, held_back_s)
         for host, dirs in measured.hosts.items():
             for name in in_order(dirs):
-                yield from self._of(dirs[name], host, name, {})
+                yield from self._of(dirs[name], host, name, {}, held_back_s)
 
-    def _of(self, view: DirectionView, host: str | None, name: str, tails: dict[int, int]) -> Iterator[ExportSecond]:
+    def _of(
+        self, view: DirectionView, host: str | None, name: str, tails: dict[int, int], held_back_s: int
+    ) -> Iterator[ExportSecond]:
         span = view.span
         if span is None:
             return
-        start = max(self._next.get((host, name), span[0]), self._ramp_end)
-        if span[1] <= start:
+        start, end = max(self._next.get((host, name), span[0]), self._ramp_end), span[1] - held_back_s
+        if end <= start:
             return
-        self._next[host, name] = span[1]
-        columns = [view.values(metric, start, span[1]) for metric in METRICS]
+        self._next[host, name] = end
+        columns = [view.values(metric, start, end) for metric in METRICS]
         state, step = self.state, self.state.current.step
         title = self._names.get(step, str(step)) if step is not None else ""
         for second, values in enumerate(zip(*columns, strict=True), start):
@@ -119,6 +129,7 @@ def moments(run_dir: Path) -> Iterator[ExportSecond | Event]:
     while True:
         yield from follower.poll()
         if not follower.more:
+            yield from follower.rest()
             return
 
 

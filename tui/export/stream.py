@@ -235,7 +235,7 @@ class Stream:
             alive = is_running(self.run_dir)
             silent = time.monotonic() - quiet_since > GONE_AFTER_S
             if not alive and (follower.ended or silent or self._over.is_set()):
-                self._write([*follower.poll(), *self._record()])
+                self._write([*follower.rest(), *self._record()])
                 return
             time.sleep(POLL_S)
 
