@@ -71,9 +71,9 @@ def test_runs_show_names_the_difference_once(made: tuple[Path, dict[str, Any]]) 
     assert "machine: h1, h2, h3 " in shown, "they are this machine"
     assert "differs: h3: " in shown and "clock source hpet, not " in " ".join(shown.split())
     told = [line for line in shown.splitlines() if "hpet" in line]
-    warned = [line for line in told if "warning V" in line]
+    warned = [line for line in told if "warning cpu-frequency: " in line]
     assert len(told) - len(warned) == 1
-    assert [line.split()[1] for line in warned] == ["cpu-frequency:"], "a slow clock is a finding as well"
+    assert len(warned) == 1, "a slow clock is a finding as well"
 
 
 def test_hosts_check_names_it_before_a_run(mixed_lab: SshdLab, home: Path) -> None:
