@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from tui.judge import data, hosts, identities, load, machines, observed, steadiness
+from tui.judge import data, durations, hosts, identities, load, machines, observed, steadiness
 from tui.judge.check import Check, RunEvidence, UnknownError
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ CHECKS: tuple[Check, ...] = (
     *load.ERROR_CHECKS,
     *identities.IDENTITY_CHECKS,
     *hosts.OVERLAP_CHECKS,
+    *durations.TIME_CHECKS,
     *load.LOAD_CHECKS,
     *data.DATA_CHECKS,
     *steadiness.STEADINESS_CHECKS,

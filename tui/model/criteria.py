@@ -115,6 +115,7 @@ THRESHOLDS: dict[str, Threshold] = {
     "runtime.warning_s": Threshold(10.0, "seconds below which a measurement is a warning"),
     "runtime.note_s": Threshold(60.0, "seconds below which a measurement is a remark"),
     "start-skew.skew_s": Threshold(1.0, "seconds that hosts may start apart"),
+    "end-skew.skew_s": Threshold(1.0, "seconds that a host may run shorter than the longest one"),
     "clock-offset.offset_s": Threshold(0.1, "seconds that a clock may be off"),
     "straggler.rate": Threshold(0.8, "least share of the median host's rate"),
     "straggler.tail": Threshold(3.0, "largest p99 of a host, in those of the median host"),

@@ -316,7 +316,7 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection(
         "together",
         "The hosts did not start together",
-        ("start-skew", "never-together"),
+        ("start-skew", "end-skew", "never-together"),
         ("start-skew",),
         together,
         one_host,

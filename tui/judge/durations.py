@@ -1,0 +1,115 @@
+"""Checks of time: how long each host, and each job of a host, really ran beside the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tui.journal.clock import names_of
+from tui.judge.check import CheckResult, StepEvidence, UnknownError, step_check
+from tui.judge.identities import Counted, counted
+from tui.metrics import units
+from tui.model.criteria import default
+from tui.record.headline import ended_early
+
+if TYPE_CHECKING:
+    from tui.model.step_record import TimingRecord
+
+END_SKEW_S = default("end-skew.skew_s")
+END_SKEW_SHARE = 0.02  # of the time that the longest host ran
+TOGETHER = 0.9  # of the time of the longest host, for loads that end with their data
+
+
+@step_check(
+    "end-skew",
+    "End skew",
+    rule=f"no host of a timed load runs more than {END_SKEW_S:g} s shorter than the longest one (error beyond "
+    f"{units.share(END_SKEW_SHARE)} of its time, when clocks are known well enough to be sure); all hosts of a load "
+    f"that ends with its data run together for {units.share(TOGETHER)} of the time",
+    advice="Look at what ended the load of the host that is named: its stderr under raw/, its kernel log, its files. "
+    "Quote the common window, in which all hosts ran.",
+    source="first and last measured I/O of each host, clocks compared over the connection",
+    live=False,
+)
+def end_skew(at: StepEvidence) -> Iterator[CheckResult]:
+    """Rates of hosts are added up. When one host ran for a part of the time, the others had the storage for themselves
+    for the rest of it, and the sum is a rate that never was."""
+    timing = at.record.timing
+    if timing is None or len(timing.hosts) < 2:
+        raise UnknownError("fewer than two hosts measured")
+    if at.record.state == "cut":
+        raise UnknownError("the load was stopped before its end")
+    lost = {host for part in at.record.coverage for host in part.missing}  # another finding is about these
+    ran_s = {host: span.end_s - span.start_s for host, span in timing.hosts.items() if host not in lost}
+    longest_s = max(ran_s.values(), default=0.0)
+    if at.step.runtime_s is None:
+        yield from _apart(timing, ran_s, longest_s)
+        return
+    allowed_s = at.limit("end-skew.skew_s")
+    short = {host: longest_s - seconds for host, seconds in ran_s.items() if longest_s - seconds > allowed_s}
+    if short:
+        worst = max(short, key=lambda host: short[host])
+        sure_s = short[worst] - (timing.start_skew_uncertainty_s or 0.0) - (timing.end_skew_uncertainty_s or 0.0)
+        heavy = sure_s > max(allowed_s, END_SKEW_SHARE * longest_s)
+        message = _ran(timing, {host: ran_s[host] for host in short}, longest_s)
+        scope = {"hosts": " ".join(short)}
+        yield CheckResult("error" if heavy else "warning", message, round(short[worst], 3), allowed_s, {**scope})
+
+
+def _apart(timing: TimingRecord, ran_s: dict[str, float], longest_s: float) -> Iterator[CheckResult]:
+    """Yield that hosts of a load that ends with its data ran together for a part of the time only."""
+    together_s = timing.window.length_s if timing.window is not None else 0.0
+    if longest_s <= 0 or together_s >= TOGETHER * longest_s:
+        return
+    short = {host: seconds for host, seconds in ran_s.items() if seconds < TOGETHER * longest_s}
+    if short:
+        message = _ran(timing, short, longest_s)
+        yield CheckResult(
+            "warning", message, round(together_s / longest_s, 4), TOGETHER, {"hosts": " ".join(sorted(short))}
+        )
+
+
+def _ran(timing: TimingRecord, short: dict[str, float], longest_s: float) -> str:
+    named = names_of([f"{host} {short[host]:.1f} s" for host in sorted(short, key=lambda host: short[host])])
+    together = f"{timing.window.length_s:.1f} s" if timing.window is not None else "at no time"
+    return f"ran shorter than the {longest_s:.1f} s of the longest host: {named}; all hosts ran together: {together}"
+
+
+@step_check(
+    "job-time",
+    "Jobs to the end",
+    rule="every timed job of a host runs for 95 % of its runtime when another one does",
+    advice="Look at what ended the job: an error in its stderr under raw/, a size or io_size that was reached, a full "
+    "disk.",
+    source="runtime of each job, as the load generator printed it",
+    live=False,
+)
+def job_time(at: StepEvidence) -> Iterator[CheckResult]:
+    """A job that ended early leaves the rest of the time to the others: the figures of all of them are of two loads."""
+    if at.record.state == "cut":
+        raise UnknownError("the load was stopped before its end")
+    jobs: dict[tuple[str, str], list[Counted]] = {}
+    for each in counted(at):
+        if each.job and each.loads and all(load.bound_s for load in each.loads):
+            jobs.setdefault((each.host, each.job), []).append(each)
+    if len(jobs) < 2:
+        raise UnknownError("there are not several jobs that end by time")
+    early = {key: parts for key, parts in jobs.items() if ended_early(_ran_s(parts), _bound_s(parts))}
+    if len(early) == len(jobs):
+        return  # the whole load was short, which is another finding
+    for (host, job), parts in early.items():
+        message = f"{host}, job {job}: ran {units.seconds(_ran_s(parts))} of {units.seconds(_bound_s(parts))}"
+        yield CheckResult(
+            "error", message, round(_ran_s(parts), 3), round(_bound_s(parts), 3), {"hosts": host, "job": job}
+        )
+
+
+def _ran_s(parts: Sequence[Counted]) -> float:
+    return max(part.figures.runtime_s or 0.0 for part in parts)
+
+
+def _bound_s(parts: Sequence[Counted]) -> float:
+    return max(load.bound_s or 0.0 for part in parts for load in part.loads)
+
+
+TIME_CHECKS = (end_skew, job_time)
