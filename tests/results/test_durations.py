@@ -29,7 +29,8 @@ def findings(folder: Path, spans: dict[str, tuple[float, float]], runtime_s: flo
 
 def test_a_host_that_ran_for_half_of_the_time_is_an_error_with_its_name(tmp_path: Path) -> None:
     (one,) = findings(tmp_path, {"h1": (5.0, 16.0), "h2": (5.0, 10.5)}, 11.0)
-    assert (one.severity, one.scope["hosts"], one.measured) == ("error", "h2", pytest.approx(5.5, abs=0.1))
+    assert (one.severity, one.scope["hosts"]) == ("error", "h2")
+    assert one.measured == pytest.approx(5.5, abs=0.1)
 
 
 @given(late_s=st.floats(0.0, 20.0), count=st.integers(2, 5))

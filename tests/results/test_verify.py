@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -174,3 +175,34 @@ def test_journals_without_their_raw_output_are_named(tmp_path: Path, case: str) 
     found: Verified = verify_run(tmp_path / "run")
     assert found.exit_code == 1
     assert all(".gz: is missing" in text for text in found.differs), found.differs
+
+
+ANOTHER = "20261123T080000Z-demo-quick-0b0b"
+
+
+@pytest.mark.parametrize("file", ["directory", "run.json", "journal.jsonl"])
+def test_the_content_of_another_run_under_this_id_does_not_verify(run_dir: Path, file: str) -> None:
+    if file == "directory":
+        run_dir = run_dir.rename(run_dir.with_name(ANOTHER))
+    elif file == "run.json":
+        change_json(run_dir / file, lambda record: record.update(run_id=ANOTHER))
+    else:
+        change_events(run_dir, "run_started", lambda event: event.update(run_id=ANOTHER))
+    found = verify_run(run_dir)
+    assert found.exit_code == 1 and any(ANOTHER in text for text in found.differs)
+
+
+def test_a_directory_that_a_person_named_verifies(run_dir: Path) -> None:
+    assert verify_run(run_dir.rename(run_dir.with_name("from-the-vendor"))).exit_code == 0
+
+
+@pytest.mark.parametrize("option", ["bs", "ioengine", "rw", "size"])
+def test_a_plan_that_contradicts_what_fio_printed_does_not_verify(run_dir: Path, option: str) -> None:
+    def other(plan: dict[str, Any]) -> None:
+        for task in plan["steps"][0]["tasks"]:
+            lines = task["job_file"].splitlines()
+            task["job_file"] = "\n".join(f"{line}0" if line.startswith(f"{option}=") else line for line in lines)
+
+    change_json(run_dir / "plan.json", other)
+    write_record(run_dir)
+    assert any(f"{option}=" in text and "job file" in text for text in verify_run(run_dir).differs)

@@ -27,13 +27,14 @@ from tui.library.load import load_record
 from tui.library.manifest import check, damaged, fingerprint
 from tui.library.pack import PackedRun, read_pack
 from tui.model.bounded import read_file
-from tui.model.event import DirectionResult, HostResult, MetadataResult, Sample, StepStarted, TaskEnded
+from tui.model.event import DirectionResult, HostResult, MetadataResult, RunStarted, Sample, StepStarted, TaskEnded
 from tui.model.plain import printable, printable_lines
 from tui.model.plain_data import format_utc
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.record import RunRecord
-from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, RAW_DIR, RECORD_FILE
+from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, RAW_DIR, RECORD_FILE, begun_utc
+from tui.workloads.reading import OTHER_JOB
 
 SAME = 1e-9  # what another machine's floating point may do to a figure
 SHOWN = 60
@@ -177,9 +178,11 @@ def _of_host(run_dir: Path, plan: Plan, step: Step, host: str, told: JournaledHo
         reader.feed_stderr(piece)
     items += reader.flush()
     where = f"step {step.name}, {host}"
+    exit_code = told.end.exit_code if told.end is not None else None
+    yield from (f"{where}: {text}" for code, text in reader.problems(exit_code) if code == OTHER_JOB)
     yield from _of_samples([item for item in items if isinstance(item, Sample)], told.samples, where)
     if told.result is not None:
-        again = reader.result(told.end.exit_code if told.end is not None else None)
+        again = reader.result(exit_code)
         yield from _of_result(again, told.result, where)
 
 
@@ -296,10 +299,30 @@ def _derive_again(run_dir: Path, found: Verified) -> None:
         found.results, differs = raw_differences(run_dir, _as_run(run_dir, plan))
         derived = build_record(run_dir)
         kept = _decoded(read_file(run_dir / RECORD_FILE))
+        started = next((event for event in read_events(run_dir / JOURNAL_FILE) if isinstance(event, RunStarted)), None)
     except OSError as error:
         raise BenchtuiError(f"{run_dir.name}: {error.filename}: cannot be read: {error.strerror}") from error
-    found.differs += differs
+    found.differs += [*_of_another_run(run_dir.name, str(kept.get("run_id")), plan, started), *differs]
     _hold(kept, derived, found)
+
+
+def _of_another_run(name: str, recorded: str, plan: Plan, started: RunStarted | None) -> Iterator[str]:
+    """Yield what of a run directory is another run's: its record, its journal, its plan.
+
+    A directory that a person named has no say in it.
+    """
+    if recorded != name and begun_utc(name) is not None:
+        yield f"run_id: {recorded} in {RECORD_FILE}, the directory is that of {name}"
+    if started is None:
+        yield f"{JOURNAL_FILE}: does not say which run it is of"
+        return
+    if started.run_id != recorded:
+        yield f"run_id: {recorded} in {RECORD_FILE}, {started.run_id} in {JOURNAL_FILE}"
+    if started.profile != plan.profile.tag:
+        yield f"{JOURNAL_FILE}: is of profile {started.profile}, the plan is of {plan.profile.tag}"
+    hosts = [host.name for host in plan.hosts]
+    if set(started.hosts) != set(hosts):
+        yield f"{JOURNAL_FILE}: is of hosts {', '.join(started.hosts)}, the plan is of {', '.join(hosts)}"
 
 
 def _import_again(run_dir: Path, record: RunRecord, found: Verified) -> None:

@@ -23,6 +23,9 @@ LogLine: TypeAlias = "tuple[Severity, str]"
 Item: TypeAlias = "Sample | MetadataPhase | MetadataIteration | LogLine"
 
 
+OTHER_JOB = "other-job"  # the code by which a reader says that the output is not that of the planned job
+
+
 class Reader(Protocol):
     """Turns one command's output on one host into samples and, at the end, a result.
 

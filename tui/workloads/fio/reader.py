@@ -9,12 +9,14 @@ import re
 from tui.model.event import HostResult, PhaseName, Sample
 from tui.model.plan import Step
 from tui.workloads.base import LatencyKind, LogLine
+from tui.workloads.fio.other_job import contradictions
 from tui.workloads.fio.results import Meter, host_result
 from tui.workloads.fio.snapshot import Framer, Snapshot, SnapshotError, decode
 from tui.workloads.messages import Explainer, rule
-from tui.workloads.reading import LineSplitter
+from tui.workloads.reading import OTHER_JOB, LineSplitter
 
 STATUS_COLLECTOR = 35
+NAMED = 3  # options that are named when several differ
 
 _ERRNO_HINTS = {
     errno.EIO: "the storage returned an I/O error; the host's kernel log says more",
@@ -215,6 +217,7 @@ class FioReader:
 
     def __init__(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind = "clat") -> None:
         self._host, self._step = host, step
+        self._measures = phase == "measure"
         self._kind = latency_kind
         ramp = phase == "measure" and step.ramp_s > 0
         self._meter = Meter(host, step.index, phase, latency_kind, ramp=ramp)
@@ -260,6 +263,7 @@ class FioReader:
         found = self._error_verdicts(exit_code)
         found.update(self._message_verdicts())
         found.update(self._stream_verdicts())
+        found.update(self._job_verdicts())
         found.update(self._end_verdicts(exit_code, explained=bool(found)))
         if not self._did_io() and not any(job.error for job in self._last.jobs):
             found["fio-no-io"] = "fio reports no error, but no I/O was done"
@@ -320,6 +324,14 @@ class FioReader:
         if self._framer.cut:
             found["fio-output-cut"] = "fio's output ends in the middle of a status object; an earlier one is used"
         return found
+
+    def _job_verdicts(self) -> dict[str, str]:
+        task = next((task for task in self._step.tasks if task.host == self._host), None)
+        if task is None or not self._measures:
+            return {}
+        other = contradictions(task.job_file, self._last_text)
+        more = f" and {len(other) - NAMED} more" if len(other) > NAMED else ""
+        return {OTHER_JOB: f"fio ran another job than the plan: {', '.join(other[:NAMED])}{more}"} if other else {}
 
     def _end_verdicts(self, exit_code: int | None, *, explained: bool) -> dict[str, str]:
         if exit_code is None:

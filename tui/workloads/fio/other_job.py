@@ -1,0 +1,69 @@
+"""Whether fio ran the job that it was given: what it printed of its options, beside the job file of the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+from msgspec import Struct, field
+
+GLOBAL = "global"
+
+
+class _Job(Struct):
+    name: str = field(name="jobname", default="")
+    options: dict[str, str] = field(name="job options", default_factory=dict)
+
+
+class _Output(Struct):
+    shared: dict[str, str] = field(name="global options", default_factory=dict)
+    jobs: list[_Job] = field(default_factory=list)
+
+
+_DECODER = msgspec.json.Decoder(_Output)
+
+
+def contradictions(job_file: str, printed: bytes) -> list[str]:
+    """Return ``bs=1k (job file: 4k)`` for each option that fio printed otherwise than the job file has it.
+
+    Of options that one of the two lacks nothing is said, nor of those that fio puts something in for (``$jobname``).
+    `printed` is a status object; of one that cannot be read, or that names no options, nothing is said.
+    """
+    try:
+        output = _DECODER.decode(printed)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return []
+    given = sections(job_file)
+    names = [name for name, _ in given]
+    told: list[str] = []
+    for job in output.jobs:
+        if names and job.name not in names and not any("$" in name for name in names):
+            told.append(f"a job [{job.name}] that the job file does not have")
+        # a group is reported by the name of its first job and the options of its last one
+        as_given = sorted(([*_differing(options, output.shared | job.options)] for _, options in given), key=len)
+        told += as_given[0] if as_given else []
+    return list(dict.fromkeys(told))
+
+
+def sections(job_file: str) -> list[tuple[str, dict[str, str]]]:
+    """Return name and options of each job of a job file as they are written, those of [global] before it among them."""
+    shared: dict[str, str] = {}
+    found: list[tuple[str, dict[str, str]]] = []
+    current = shared
+    for line in map(str.strip, job_file.splitlines()):
+        if line == f"[{GLOBAL}]":
+            current = shared
+        elif line.startswith("[") and line.endswith("]"):
+            current = {**shared}
+            found.append((line[1:-1], current))
+        elif line and line[0] not in ";#":
+            name, _, value = line.partition("=")
+            current[name.strip()] = value.strip()
+    return found
+
+
+def _differing(given: Mapping[str, str], printed: Mapping[str, str]) -> Iterator[str]:
+    for name, value in given.items():
+        told = printed.get(name)
+        if told is not None and "$" not in value and told.strip() != value:
+            yield f"{name}={told.strip()} (job file: {value})"
