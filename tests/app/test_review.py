@@ -367,7 +367,7 @@ fio:
   jobs: {r: {rw: randread, bs: 4k, directory: "{directory}/{host}"}}
 prepare: {layout: true}
 headline: {metric: iops, direction: read}
-capacity: {limits: ["p99 < 9s"], point: 1s, most: 1s, points: 2}
+capacity: {limits: ["p99 < 9s"], point: 1s, most: 1s, hold: 1s, points: 2}
 """
 
 

@@ -40,7 +40,7 @@ fio:
   jobs: {r: {rw: randread, bs: 4k, directory: "{directory}/{host}", numjobs: "{numjobs}"}}
 prepare: {layout: true}
 headline: {metric: iops, direction: read}
-capacity: {limits: ["p99 < 1us", "errors = 0"], point: 1s, most: 1s, points: 4}
+capacity: {limits: ["p99 < 1us", "errors = 0"], point: 1s, most: 1s, hold: 1s, points: 4}
 """
 
 

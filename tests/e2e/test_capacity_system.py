@@ -31,7 +31,7 @@ fio:
   jobs: {r: {rw: randread, bs: 4k, directory: "{directory}"}}
 prepare: {layout: true}
 headline: {metric: iops, direction: read}
-capacity: {limits: ["p99 < 2ms"], point: 1s, most: 2s, tolerance: 5%}
+capacity: {limits: ["p99 < 2ms"], point: 1s, most: 2s, hold: 2s, tolerance: 5%}
 """
 
 

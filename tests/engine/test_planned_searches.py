@@ -142,12 +142,12 @@ def test_a_ramp_of_the_profile_is_part_of_the_time_of_each_point(catalogue: Cata
     assert (found.search.lead_s, found.search.own_ramp, found.steps[0].ramp_s) == (30.0, True, 30.0)
     assert time_bounds(found) == (600.0, 600.0)
     assert "0:30 to 2:00 each after 0:30 of load, 10:00 of load and pauses at most" in review_text(found)
-    free = time_bounds(plan(catalogue, "capacity/oltp-4k-70r30w", SearchChoice("capacity", within_s=1e6)))
+    free = time_bounds(plan(catalogue, "capacity/oltp-4k-70r30w", SearchChoice("capacity", within_s=1e6, hold_s=0.0)))
     assert free == (20 * 60.0, 20 * (120.0 + 30.0 + 3.0))
 
 
 def test_a_start_delay_and_the_usual_ramp_are_load_before_a_point(catalogue: Catalogue) -> None:
-    found = plan(catalogue, "weka/read-iops", SearchChoice("capacity", LIMITS, points=2))
+    found = plan(catalogue, "weka/read-iops", SearchChoice("capacity", LIMITS, points=2, hold_s=0.0))
     assert found.search is not None
     assert (found.search.lead_s, found.search.own_ramp) == (5.0, False)
     assert time_bounds(found) == (2 * 16.0, 2 * (120.0 + 10.0 + 3.0))
@@ -239,3 +239,16 @@ def test_the_command_line_asks_for_what_it_says() -> None:
     for option, text in wrong.items():
         with pytest.raises(UsageError, match=f"^{option}"):
             wish(option, text)
+
+
+def test_an_answer_is_held_for_five_minutes_and_review_counts_the_time_before(catalogue: Catalogue) -> None:
+    found = plan(catalogue, "weka/read-iops", SearchChoice("capacity", LIMITS, points=4))
+    assert found.search is not None and found.search.hold_s == 300.0
+    assert time_bounds(found) == (3 * 16.0 + 310.0, 4 * 310.0)
+    assert "holds" in review_text(found) and "5:00" in review_text(found)
+    bounded = plan(catalogue, "weka/read-iops", SearchChoice("capacity", LIMITS, within_s=400.0))
+    assert bounded.search is not None and bounded.search.hold_s == 100.0
+    asked = plan(catalogue, "weka/read-iops", SearchChoice("capacity", LIMITS, within_s=400.0, hold_s=20.0))
+    assert asked.search is not None and asked.search.hold_s == 20.0
+    with pytest.raises(UsageError, match="no answer to hold"):
+        plan(catalogue, "weka/read-iops", SearchChoice("curve", hold_s=20.0))

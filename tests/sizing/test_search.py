@@ -364,7 +364,8 @@ def test_points_that_contradict_each_other_are_told_as_a_doubt() -> None:
     (doubt,) = answer(search, [*points, slower]).doubts
     assert "point 5 broke them at 3.00k: the system was not the same all the time" in doubt
     well = point(search, replace(slower.offer, role="recover"), 5, queue(7_000))
-    assert answer(search, [*points, slower, well]).doubts == []
+    (told,) = answer(search, [*points, slower, well]).doubts
+    assert "point 5" in told and "point 6" in told and "not counted" in told
 
 
 def test_full_load_that_kept_the_limits_and_then_broke_them_is_a_doubt() -> None:

@@ -11,8 +11,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui.capacity.belief import binding, not_recovered, usable
+from tui.capacity.hold import hold_notes, hold_text, in_state, last_held
 from tui.capacity.interval import Z_975, Estimate
 from tui.capacity.next_point import (
+    ENOUGH,
     KnobState,
     Rung,
     above,
@@ -31,7 +33,6 @@ from tui.metrics.units import iops
 from tui.model.plain import some
 from tui.model.search import Search, SearchPoint
 
-ENOUGH = 2.5  # tolerances: where points ran out before, a capacity known to that is still one
 EVIDENCE = 0.75  # of a capacity: a point that kept the limits has to be so near
 OFFERED = "the offered rate"  # what is broken where less is done than was offered, and no limit is
 MOST_NAMED = 3  # settings that were not tried, by name
@@ -56,11 +57,15 @@ class CapacityAnswer(Struct, frozen=True):
     headroom: dict[str, float] = field(default_factory=dict)
     not_tried: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
+    hold: str = ""
+    held_s: float | None = None
+    notes: list[str] = field(default_factory=list)
 
 
 def answer(search: Search, points: Sequence[SearchPoint]) -> CapacityAnswer:
     """Return what a capacity search found so far."""
-    whole = usable(points)
+    measured = usable(points)
+    whole = in_state(search, measured) if has_rate(search) else measured
     state, capacity, point = (_of_rate if has_rate(search) else _of_ladder)(search, points, whole)
     nearest = _binding_point(search, whole, point)
     factor = _bytes_per_io(whole) if search.objective == "bandwidth" else 1.0
@@ -74,7 +79,10 @@ def answer(search: Search, points: Sequence[SearchPoint]) -> CapacityAnswer:
         nearest,
         {} if point is None else headroom(search, point),
         not_tried(search, points, state),
-        doubts(points) if has_rate(search) else doubts_of_settings(search, points),
+        [*(doubts(points) if has_rate(search) else doubts_of_settings(search, points)), *_recovered(points)],
+        hold_text(search, points),
+        None if (passed := last_held(search, points)) is None else passed.seconds,
+        hold_notes(search, points),
     )
 
 
@@ -119,7 +127,7 @@ def _of_rate(
     if known is None or not known.points:
         return "unfinished", Estimate(), None
     if known.met_at_full_load and not known.paced:
-        state: State = "met-at-full-load" if len(known.maxima) > 1 or over else "unfinished"
+        state: State = "met-at-full-load" if len(known.maxima) > 1 or (over and not search.hold_s) else "unfinished"
         return state, achieved(known.maxima), known.maxima[-1]
     if known.never_met:
         return "never-met", Estimate(), None
@@ -129,6 +137,7 @@ def _of_rate(
     low, high = known.belief.interval
     middle = known.belief.quantile(0.5)
     found = known.belief.half_width <= search.tolerance * ENOUGH and met is not None and met.iops >= EVIDENCE * middle
+    found = found and (not search.hold_s or last_held(search, points) is not None)
     return ("found" if found else "unfinished"), Estimate(middle, low, high), met
 
 
@@ -146,16 +155,18 @@ def _middle(known: KnobState) -> float:
 
 
 def _of_ladder(
-    search: Search, _: Sequence[SearchPoint], whole: Sequence[SearchPoint]
+    search: Search, points: Sequence[SearchPoint], whole: Sequence[SearchPoint]
 ) -> tuple[State, Estimate, SearchPoint | None]:
     known = standing(search, whole)
-    open_ones = bool(known.left) or known.unsure is not None
     met = [each for step in known.met for each in of_rung(whole, step) if each.verdict == "meets"]
     best = max(met, key=lambda each: each.iops, default=None)
+    passed = last_held(search, points)
+    lacks_hold = best is not None and (passed is None or passed.offer.knobs != best.offer.knobs)
+    open_ones = bool(known.left) or known.unsure is not None or (bool(search.hold_s) and lacks_hold)
     if best is None:
         return "unfinished" if open_ones else "never-met", Estimate(), None
     if rungs(search)[-1] in known.met:
-        return "met-at-full-load", achieved([best]), best
+        return ("unfinished" if search.hold_s and lacks_hold else "met-at-full-load"), achieved([best]), best
     step = next(step for step in known.met if dict(step) == best.offer.knobs)
     beyond = [each.iops for rung in above(known, step) for each in of_rung(whole, rung)]
     return ("unfinished" if open_ones else "found"), _up_to(achieved([best]), beyond), best
@@ -213,6 +224,15 @@ def doubts(points: Sequence[SearchPoint]) -> list[str]:
         return _doubts_of_full_load(points)
     met, broke = max(pairs, key=lambda pair: _offered(pair[0]) / _offered(pair[1]))
     return [_doubt(met[0], f"{iops(_offered(met))} IOPS", broke[0], iops(_offered(broke)))]
+
+
+def _recovered(points: Sequence[SearchPoint]) -> list[str]:
+    """Return the violations that the answer does not count: less load than before, kept after a longer pause."""
+    return [
+        f"point {at + 1} broke the limits at {iops(_offered((at, each)))} IOPS right after an overload and is not "
+        f"counted: point {at + 2} kept them there after a pause of {points[at + 1].offer.settle_s:g} s"
+        for at, each in enumerate(points) if not_recovered(points, at)
+    ]  # fmt: skip
 
 
 def _doubts_of_full_load(points: Sequence[SearchPoint]) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tui.capacity.hold import held, unlike
 from tui.capacity.points import SURELY_OVER, not_achieved
 from tui.model.extras import check_statistics
 from tui.model.search import Limit, MeasuredLimit, Search, SearchPoint
@@ -109,6 +110,8 @@ def binding(search: Search, point: SearchPoint) -> tuple[Limit, MeasuredLimit] |
 def _of_point(search: Search, point: SearchPoint) -> PointEvidence:
     offered = point.offer.rate_iops or 0.0
     nearest = binding(search, point)
+    if point.offer.role == "hold" and not held(search, point) and unlike(search, point):
+        return PointEvidence(offered, side="over")  # a mean over two states is the latency of neither
     if not_achieved(point):
         return PointEvidence(offered, BROKEN_DOWN, 0.1, side="least", seconds=point.seconds)
     if nearest is None:

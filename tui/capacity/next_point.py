@@ -10,7 +10,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tui.capacity.belief import Belief, PointEvidence, believe, evidence_of, usable
-from tui.capacity.budget import AFTER_OVER_S, fits, next_of_curve, next_of_scaling, seconds_for, settle_after, spent_s
+from tui.capacity.budget import (
+    AFTER_OVER_S,
+    cost_s,
+    fits,
+    lead_s,
+    next_of_curve,
+    next_of_scaling,
+    seconds_for,
+    settle_after,
+    spent_s,
+)
+from tui.capacity.hold import HOLDS, failed_holds, held, holds_of, in_state, last_held, lengthened
 from tui.metrics.units import duration
 from tui.model.search import RATE, Offer, Search, SearchPoint
 
@@ -70,7 +81,7 @@ def standing(search: Search, points: Sequence[SearchPoint]) -> Standing:
     counts for nothing.
     """
     steps = rungs(search)
-    verdicts = {step: _verdict(of_rung(points, step)) for step in steps}
+    verdicts = {step: _verdict(search, of_rung(points, step)) for step in steps}
     broken = [step for step in steps if verdicts[step] == "breaks"]
     met = [step for step in steps if verdicts[step] == "meets" and not any(lighter(each, step) for each in broken)]
     left = [
@@ -82,10 +93,12 @@ def standing(search: Search, points: Sequence[SearchPoint]) -> Standing:
     return Standing(tuple(met), tuple(broken), unsure, tuple(left))
 
 
-def _verdict(own: Sequence[SearchPoint]) -> str:
+def _verdict(search: Search, own: Sequence[SearchPoint]) -> str:
     """Return what the points of one setting say together; empty: there are none."""
     if not own:
         return ""
+    if own[-1].offer.role == "hold" and held(search, own[-1]):
+        return "meets"
     return "breaks" if own[-1].verdict == "unclear" and len(own) > 1 else own[-1].verdict
 
 
@@ -111,6 +124,7 @@ def _offer_rung(search: Search, points: Sequence[SearchPoint], step: Rung, why: 
     return Offer(None, seconds_for(search, last, longer), dict(step), "search", settle_after(points), why)
 
 
+ENOUGH = 2.5  # tolerances: where points ran out before, a capacity known to that is still one
 LEAST_SHARE = 0.02  # of the maximum: when not even that keeps the limits, no load does
 FLAT = 1.5  # how far two points that broke a limit are apart, when the least load is asked next
 WIDE = 1.3  # upper end over lower: as long as it is wider, points halve it
@@ -198,7 +212,17 @@ def _top(points: Sequence[SearchPoint], own: Sequence[SearchPoint]) -> float:
 def next_of_capacity(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
     """Return the next point of a capacity search; None: it is known."""
     if not has_rate(search):
-        return next_of_ladder(search, points)
+        return next_of_ladder(search, points) or _hold_setting(search, points)
+    present, usual = in_state(search, points), search
+    search = lengthened(search, points)
+    offer = _next_of_rates(search, present)
+    if offer is None or _now_or_never(usual, points, offer):
+        return _hold_rate(search, points, present) or offer
+    return offer
+
+
+def _next_of_rates(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
+    """Return the next point over offered rates, by the points of one state of the system."""
     for known in explored(search, points):
         offer = _next_rate(search, known, points)
         if offer is not None:
@@ -265,6 +289,8 @@ def _next_rate(search: Search, known: KnobState, points: Sequence[SearchPoint]) 
 def _again_at_full_load(search: Search, known: KnobState) -> Offer | None:
     if len(known.maxima) > 1:
         return None
+    if search.hold_s:
+        return _hold_offer(search, (), None, dict(known.setting))
     why = "full load keeps the limits: again"
     return Offer(None, seconds_for(search, None, 2.0), dict(known.setting), "confirm", why=why)
 
@@ -352,6 +378,55 @@ def _round(rate: float) -> float:
 
 def _short(rate: float) -> str:
     return f"{rate:.3g}" if rate < 1000 else f"{rate / 1000:.3g}k"
+
+
+# -- the hold
+
+
+def _now_or_never(search: Search, points: Sequence[SearchPoint], offer: Offer) -> bool:
+    """Tell whether a hold must come now: behind another point there is no point or no time left for it."""
+    if not search.hold_s:
+        return False
+    if len(points) + 1 >= search.points:
+        return True
+    if search.within_s is None:
+        return False
+    hold = search.hold_s + lead_s(search, search.hold_s) + AFTER_OVER_S
+    cost = cost_s(offer, offer.seconds) + lead_s(search, offer.seconds)
+    return search.within_s - spent_s(points) - cost < hold
+
+
+def _hold_rate(search: Search, points: Sequence[SearchPoint], present: Sequence[SearchPoint]) -> Offer | None:
+    """Return the hold of the answer: at the lower end of its interval, below holds that failed; None: no need."""
+    known = list(explored(search, present))[-1]
+    if not search.hold_s or known.belief is None or known.met_at_full_load or known.highest_met is None:
+        return None
+    belief, passed = known.belief, last_held(search, points)
+    if belief.half_width > search.tolerance * ENOUGH or len(holds_of(points)) >= HOLDS:
+        return None
+    if passed is not None and (passed.offer.rate_iops or 0.0) >= belief.quantile(0.5) * (1 - ENOUGH * search.tolerance):
+        return None
+    failed = [points[at].offer.rate_iops for at in failed_holds(search, points)]
+    least = min((each for each in failed if each is not None), default=None)
+    rate = belief.interval[0] if least is None else min(belief.interval[0], least * (1 - search.tolerance))
+    return _hold_offer(search, present, _round(rate), dict(known.setting))
+
+
+def _hold_setting(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
+    """Return the hold of the best setting at full load; None: it is held, or there is none."""
+    if not search.hold_s or len(holds_of(points)) >= HOLDS:
+        return None
+    known = standing(search, points)
+    met = [each for step in known.met for each in of_rung(points, step) if each.verdict == "meets"]
+    best = max(met, key=lambda each: each.iops, default=None)
+    if best is None or any(held(search, each) and each.offer.knobs == best.offer.knobs for each in holds_of(points)):
+        return None
+    return _hold_offer(search, points, None, dict(best.offer.knobs))
+
+
+def _hold_offer(search: Search, points: Sequence[SearchPoint], rate: float | None, knobs: dict[str, int]) -> Offer:
+    seconds = max(search.hold_s, seconds_for(search, rate))
+    return Offer(rate, seconds, knobs, "hold", settle_after(points), f"is it kept for {duration(seconds)}?")
 
 
 __all__ = ["next_offer", "spent_s"]

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from tui.capacity.hold import steadiness_of
 from tui.capacity.interval import LatencyInterval, mean_told, over_limit, percentile_told, share_over, time_in
 from tui.metrics.buckets import index_to_value, label, rank
 from tui.metrics.figures import kind_of, total_rates
@@ -155,6 +156,10 @@ def judge(
         lost=tuple(lost), cut=cut, deviation=_deviation(seconds), intended=from_intended, intended_why=unknown,
         jobs=dict(jobs),
     )  # fmt: skip
+    if offer.role == "hold":
+        names = {each.text: wanted_directions(each, dirs) for each in search.limits if each.metric == "latency"}
+        limits = [each for each in search.limits if each.metric == "latency"]
+        point = replace(point, steadiness=steadiness_of(limits, offer, seconds, names))
     verdict, why = _verdict(point, _flattered(search, point, dirs, late, kind))
     return replace(point, verdict=verdict, why=why)
 
@@ -357,9 +362,9 @@ def clearly_over(search: Search, offer: Offer, so_far: Sequence[ClusterSecond]) 
 
     Never by one second: either four times as many I/Os are above a limit as a whole point may have, in three seconds or
     more, so that no quiet rest could mend it; of a mean, they took four times as long as all of a whole point may; or
-    two seconds of load are due and not done, and ever more.
+    two seconds of load are due and not done, and ever more. A hold goes on: it shows whether the system recovers.
     """
-    if offer.rate_iops is None or offer.role == "curve" or len(so_far) < OVER_SECONDS:
+    if offer.rate_iops is None or offer.role in ("curve", "hold") or len(so_far) < OVER_SECONDS:
         return ""
     names = dict.fromkeys(name for each in so_far for name in each.lat)
     for limit in search.limits:

@@ -180,6 +180,12 @@ def known_span(value: Scalar) -> Scalar:
     return value
 
 
+def known_hold(value: Scalar) -> Scalar:
+    """Return a duration as it was written; 0 holds nothing. Raises ValueError when it is none."""
+    parse_duration(value)
+    return value
+
+
 Span = Annotated[Scalar, AfterValidator(known_span)]
 Knobs = dict[str, list[Annotated[int, Field(ge=1)]]]
 
@@ -196,10 +202,13 @@ class CapacitySpec(MatrixSpec):
         min_length=1,
         description="What is searched over: rate, hosts, counts among the parameters, as {iodepth: [1, 8]} with values",
     )
-    points: int = Field(15, ge=2, le=MOST_POINTS, description="Measurements at most")
+    points: int = Field(25, ge=2, le=MOST_POINTS, description="Measurements at most")
     within: Span | None = Field(None, description="Time of load and pauses at most")
     point: Span = Field("10s", description="Least time of a measurement; more where a percentile needs more I/Os")
     most: Span = Field("2m", description="Most time of a measurement")
+    hold: Annotated[Scalar, AfterValidator(known_hold)] = Field(
+        "5m", description="Time for which the answer is held before it counts as found; 0: it is not"
+    )
     tolerance: Share = Field(0.03, description="A capacity known to so much of itself to each side is known enough")
 
 

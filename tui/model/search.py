@@ -53,6 +53,7 @@ class Search(Struct, frozen=True, omit_defaults=True):
     within_s: float | None = None  # seconds of load and pauses at most, from the first point on
     point_s: float = 10.0  # least seconds of a point
     most_point_s: float = 120.0  # most, where its percentile needs more I/Os
+    hold_s: float = 0.0  # seconds that the answer of a capacity search is held before it counts as found; 0: it is not
     tolerance: float = 0.03  # a capacity known to so much of itself, to each side, needs no further point
     shares: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # of the maximum, for a curve
     order: Literal["random", "up-down"] = "random"
@@ -82,7 +83,7 @@ class Offer(Struct, frozen=True, omit_defaults=True):
     rate_iops: float | None
     seconds: float
     knobs: dict[str, int] = field(default_factory=dict)
-    role: Literal["maximum", "search", "confirm", "curve", "recover"] = "search"
+    role: Literal["maximum", "search", "confirm", "curve", "recover", "hold"] = "search"
     settle_s: float = 0.0
     why: str = ""
     shares: dict[str, float] = field(default_factory=dict)  # of the rate, by job, where there are several
@@ -108,6 +109,18 @@ class MeasuredLimit(Struct, frozen=True, omit_defaults=True):
     over: float | None = None
 
 
+class Steadiness(Struct, frozen=True, omit_defaults=True):
+    """How a held load went. `changed`: most seconds broke a limit from `at_s` on; `stalls`: about one each `every_s`.
+
+    `drift`: the mean latency rose throughout. `bad`: seconds that broke a limit alone.
+    """
+
+    kind: Literal["steady", "changed", "stalls", "drift"] = "steady"
+    at_s: float = 0.0
+    every_s: float = 0.0
+    bad: int = 0
+
+
 class SearchPoint(Struct, frozen=True, omit_defaults=True):
     """A point that was measured, as the search sees it.
 
@@ -131,6 +144,7 @@ class SearchPoint(Struct, frozen=True, omit_defaults=True):
     intended: dict[MeanOrPercentile, float] = field(default_factory=dict)
     intended_why: str = ""
     jobs: dict[str, float] = field(default_factory=dict)  # what each job achieved, I/Os a second, of several
+    steadiness: Steadiness | None = None  # of a hold
 
 
 Change = Literal["twice-in-flight", "twice-workers", "half-workers", "half-block", "half-hosts", "no-rate"]

@@ -40,7 +40,7 @@ class SearchPointRecord(RecordPart):
     """One point that was measured."""
 
     step: int = Field(description="index of the step")
-    role: str = Field(description="maximum, search, confirm, curve or recover")
+    role: str = Field(description="maximum, search, confirm, curve, recover or hold")
     why: str = Field("", description="why it was measured")
     offered_iops: float | None = Field(None, description="offered over all hosts; null: as much as it can")
     knobs: dict[str, Scalar] = Field(default_factory=dict, description="what else was searched over")
@@ -81,6 +81,9 @@ class AnswerRecord(RecordPart):
     )
     not_tried: list[str] = Field(default_factory=list, description="what was not measured, in words")
     doubts: list[str] = Field(default_factory=list, description="why points do not fit each other, in words")
+    hold: str = Field("", description="for how long and where the answer was held, or why not, in words")
+    held_s: float | None = Field(None, description="seconds for which the load was held; null: it was not")
+    notes: list[str] = Field(default_factory=list, description="what holds showed, and what they cannot, in words")
     text: str = Field("", description="the answer in one line, for people")
 
 

@@ -192,6 +192,9 @@ def _answer(search: Search, points: Sequence[SearchPoint], record: SearchRecord)
         headroom=dict(found.headroom),
         not_tried=list(found.not_tried),
         doubts=list(found.doubts),
+        hold=found.hold,
+        held_s=found.held_s,
+        notes=list(found.notes),
     )
     if there is not None and there.offered_iops is None and found.state != "found":
         made.capacity.high = None  # the load generator ended there, not the system

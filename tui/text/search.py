@@ -17,7 +17,8 @@ from tui.model.search_record import (
     SearchRecord,
 )
 
-ROLES = {"maximum": "full load", "search": "search", "confirm": "confirm", "curve": "curve", "recover": "recovery"}
+ROLES = {"maximum": "full load", "search": "search", "confirm": "confirm", "curve": "curve", "recover": "recovery",
+         "hold": "hold"}  # fmt: skip
 NOTHING = 1e-7  # of a term of the scaling law
 TITLES = {"capacity": "capacity", "curve": "load curve", "scaling": "scaling"}
 
@@ -105,14 +106,23 @@ def answer_text(answer: AnswerRecord, limits: Sequence[LimitRecord]) -> str:
         least = f" down to {rate(capacity.high, unit)}" if capacity.high is not None else ""
         return f"no load keeps {limits_text(limits) or 'the limits'}{least}"
     if answer.state == "met-at-full-load":
-        return f"capacity ≥ {rate(capacity.value, unit)}{at}: full load keeps it{where}"
+        return f"capacity ≥ {rate(capacity.value, unit)}{at}: full load keeps it{where}{_held(answer)}"
     if answer.state == "found":
-        return f"capacity {known(capacity, unit)}{at}{where}"
+        return f"capacity {known(capacity, unit)}{at}{where}{_held(answer)}"
     if answer.step is None:
         return f"unfinished: no load is known yet that keeps {limits_text(limits) or 'the limits'}"
     low = capacity.low if capacity.low is not None else capacity.value
     most = f", at most {rate(capacity.high, unit)}" if capacity.high is not None else ""
     return f"unfinished: capacity at least {rate(low, unit)}{most}{at}{where}"
+
+
+def _held(answer: AnswerRecord) -> str:
+    return f", held for {units.duration(answer.held_s)}" if answer.held_s is not None else ""
+
+
+def hold_text(answer: AnswerRecord) -> str:
+    """Return whether an answer was held; records of older versions do not say."""
+    return answer.hold or "not held"
 
 
 def knee_text(knee: KneeRecord) -> str:

@@ -9,6 +9,7 @@ from math import prod
 from msgspec import Struct
 
 from tui.capacity.budget import AFTER_OVER_S, lead_s, points_planned
+from tui.capacity.hold import HOLDS
 from tui.metrics import units
 from tui.metrics.repeat import repetitions_needed
 from tui.model.plain import some
@@ -108,6 +109,9 @@ def search_texts(plan: Plan) -> list[tuple[str, str]]:
     within = f", {units.duration(search.within_s)} of load and pauses at most" if search.within_s else ""
     count, most = points_planned(search), " at most" if search.kind == "capacity" else ""
     found = [("searches", wanted + tail), ("measures", f"{count} points{most}, {each}{within}")]
+    if search.hold_s:
+        again = f"lower and again if that fails, {HOLDS} times at most"
+        found.append(("holds", f"the answer for {units.duration(search.hold_s)}; {again}"))
     names = [job.name for job in plan.slots[0].jobs]
     if len(names) > 1 and search.kind != "scaling":
         found.append(("shares", f"{', '.join(names)} share each offered rate as they share full load"))
@@ -128,8 +132,10 @@ def time_bounds(plan: Plan) -> tuple[float, float] | None:
     longest = shortest if search.kind == "scaling" else most_s + lead_s(search, most_s) + AFTER_OVER_S
     may_spend = float("inf") if search.within_s is None else search.within_s
     besides = planned - sum(step.expected_s or 0.0 for step in plan.slots)
-    least, most = (besides + min(points_planned(search) * each, may_spend) for each in (shortest, longest))
-    return least, most
+    holds = [search.hold_s + lead_s(search, search.hold_s)] if search.hold_s else []
+    count, longer = points_planned(search), max(longest, *holds) if holds else longest
+    least = besides + min((count - len(holds)) * shortest + sum(holds), may_spend)
+    return least, besides + min(count * longer, may_spend)
 
 
 def time_told(plan: Plan, text: Callable[[float], str]) -> str:

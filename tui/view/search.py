@@ -24,6 +24,7 @@ from tui.text.search import (
     TITLES,
     between,
     headline_text,
+    hold_text,
     knee_text,
     knobs_text,
     known,
@@ -54,6 +55,8 @@ def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
     answer = search.answer
     if answer is not None:
         yield from _answer_facts(search, answer)
+    if answer is not None and answer.step is not None:
+        yield "held", hold_text(answer), TEXT if answer.held_s is not None else WARN
     if search.maximum_iops is not None and search.kind == "capacity":
         yield "full load", known(search.maximum_iops, "iops"), TEXT
     if search.knee is not None and (answer is not None or search.scaling is not None):
@@ -64,6 +67,8 @@ def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
         yield "jobs", shares_text(search.job_shares), TEXT
     for text in answer.doubts if answer is not None else []:
         yield "doubt", text, WARN
+    for text in answer.notes if answer is not None else []:
+        yield "note", text, TEXT
     yield "spent", spent_text(search), TEXT
     for text in answer.not_tried if answer is not None else search.not_tried:
         yield "not tried", text, TEXT

@@ -20,8 +20,8 @@ FIELD_KEYS = (("Tab", "next field"), ("Enter", "done"), ("Esc", "leave"))
 FORM_KEYS = (*FIELD_KEYS, ("Ctrl+U", "clear"), ("F1", "help"), ("Ctrl+C", "quit"))
 CHOICE_KEYS = (("← →", "choose"), *FIELD_KEYS, ("F1", "help"), ("Ctrl+C", "quit"))
 SEARCH, OVER, LIMITS, POINTS = "@search", "@over", "@limits", "@points"
-WITHIN, POINT, MOST = "@within", "@point", "@most"
-SEARCH_FIELDS = (SEARCH, LIMITS, OVER, POINTS, WITHIN, POINT, MOST)
+WITHIN, POINT, MOST, HOLD = "@within", "@point", "@most", "@hold"
+SEARCH_FIELDS = (SEARCH, LIMITS, OVER, POINTS, WITHIN, POINT, MOST, HOLD)
 KINDS: tuple[Kind, ...] = ("none", "capacity", "curve", "scaling")
 HINTS = {
     SEARCH: ("search", "none; capacity: the most load within limits; curve: latency over load; scaling: over hosts"),
@@ -31,6 +31,7 @@ HINTS = {
     WITHIN: ("within", "time of load and pauses at most, such as 30m; empty: what the profile says"),
     POINT: ("point", "time of a measurement at least; more where a percentile needs more I/Os"),
     MOST: ("most", "time of a measurement at most"),
+    HOLD: ("hold", "hold the capacity so long before it counts as found"),
 }
 ANY_LIMIT = "mean < 1s"  # stands for limits that are not typed yet, to find the other bounds
 
@@ -88,7 +89,8 @@ def _texts(search: Search) -> dict[str, str]:
         POINT: short_duration(search.point_s),
     }  # fmt: skip
     found |= {OVER: over} if search.kind != "curve" else {}
-    return found | ({MOST: short_duration(search.most_point_s)} if search.kind != "scaling" else {})
+    found |= {MOST: short_duration(search.most_point_s)} if search.kind != "scaling" else {}
+    return found | ({HOLD: short_duration(search.hold_s)} if search.kind == "capacity" else {})
 
 
 def wish_of(values: Mapping[str, str], defaults: Mapping[str, str], before: SearchChoice | None) -> SearchChoice:
@@ -104,7 +106,7 @@ def wish_of(values: Mapping[str, str], defaults: Mapping[str, str], before: Sear
     limits = values.get(LIMITS, "") if LIMITS in changed or old.limits else ""
     if kind == "none" or kind != (old.kind or defaults[SEARCH]):
         return SearchChoice(own, tuple(limit_texts(limits)) if kind != "none" else ())
-    seconds = {name: parse_duration(changed[name]) for name in (WITHIN, POINT, MOST) if changed.get(name)}
+    seconds = {name: parse_duration(changed[name]) for name in (WITHIN, POINT, MOST, HOLD) if changed.get(name)}
     return SearchChoice(
         own,
         tuple(limit_texts(limits)),
@@ -113,6 +115,7 @@ def wish_of(values: Mapping[str, str], defaults: Mapping[str, str], before: Sear
         seconds.get(WITHIN),
         seconds.get(POINT),
         seconds.get(MOST),
+        seconds.get(HOLD),
     )
 
 
@@ -131,7 +134,7 @@ def limit_texts(text: str) -> list[str]:
 def check_bound(profile: Profile, name: str, text: str) -> str | None:
     """Return what is wrong with a field of a search, None when it is right."""
     from tui.model.profile_check import knob_problem
-    from tui.model.profile_parts import MOST_POINTS, known_span, over_of, parse_limit
+    from tui.model.profile_parts import MOST_POINTS, known_hold, known_span, over_of, parse_limit
 
     if name == SEARCH:
         return None if text in KINDS else f"one of {', '.join(KINDS)}"
@@ -145,6 +148,8 @@ def check_bound(profile: Profile, name: str, text: str) -> str | None:
         elif name == OVER:
             found = (knob_problem(profile, knob, values) for knob, values in over_of(text.split()).items())
             return next(filter(None, found), None)
+        elif name == HOLD:
+            known_hold(text)
         elif text or name != WITHIN:
             known_span(text)
     except ValueError as error:
@@ -171,6 +176,7 @@ def fields_words() -> Words:
         within="'within'",
         point="'point'",
         most="'most'",
+        hold="'hold'",
         repeat="'repeat'",
         sweep="'sweep'",
         attest="",

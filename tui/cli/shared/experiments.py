@@ -28,6 +28,7 @@ def add_bounds(parser: argparse.ArgumentParser) -> None:
     add("--within", metavar="DURATION", help="spend so long on load and pauses at most, such as 30m")
     add("--point", metavar="DURATION", help="measure each point so long at least (default: as the profile says, 10s)")
     add("--most", metavar="DURATION", help="and at most, where a percentile needs more I/Os (2m)")
+    add("--hold", metavar="DURATION", help="hold the capacity so long before it counts as found (5m); 0: do not")
 
 
 def wish_of(args: argparse.Namespace, kind: Kind | None) -> SearchChoice:
@@ -44,8 +45,9 @@ def wish_of(args: argparse.Namespace, kind: Kind | None) -> SearchChoice:
         over = over_of(args.over)
     except ValueError as error:
         raise UsageError(f"--over {error}") from None
-    spans = (span_of(name, getattr(args, name)) for name in ("within", "point", "most"))
-    return SearchChoice(kind, tuple(args.slo), over, args.points, *spans)
+    within, point, most = (span_of(name, getattr(args, name)) for name in ("within", "point", "most"))
+    hold = 0.0 if args.hold is not None and args.hold.strip() in ("0", "0s") else span_of("hold", args.hold)
+    return SearchChoice(kind, tuple(args.slo), over, args.points, within, point, most, hold)
 
 
 def span_of(name: str, text: str | None) -> float | None:

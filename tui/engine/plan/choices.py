@@ -25,6 +25,7 @@ class Words(Struct, frozen=True):
     within: str = "--within"
     point: str = "--point"
     most: str = "--most"
+    hold: str = "--hold"
     repeat: str = "--repeat"
     sweep: str = "--sweep"
     attest: str = "--attest "

@@ -73,7 +73,8 @@ def _search(plan: Plan, profile: Profile) -> SearchChoice | None:
     }  # fmt: skip
     limits = tuple(each.text for each in search.limits)
     most_s = None if search.kind == "scaling" else max(search.most_point_s, search.point_s)
-    return SearchChoice(search.kind, limits, over, search.points, search.within_s, search.point_s, most_s)
+    return SearchChoice(search.kind, limits, over, search.points, search.within_s, search.point_s, most_s,
+                        search.hold_s if search.kind == "capacity" else None)  # fmt: skip
 
 
 def _own(plan: Plan, profile: Profile) -> dict[str, str]:

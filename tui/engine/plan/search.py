@@ -171,12 +171,14 @@ class SearchChoice(Struct, frozen=True):
     within_s: float | None = None
     point_s: float | None = None
     most_point_s: float | None = None
+    hold_s: float | None = None
 
     def asked(self, words: Words = OPTIONS) -> list[str]:
         """Return what is asked of a search beside its kind."""
         given = {
             words.limits: self.limits or None, words.over: self.over or None, words.points: self.points,
             words.within: self.within_s, words.point: self.point_s, words.most: self.most_point_s,
+            words.hold: self.hold_s,
         }  # fmt: skip
         return [name for name, value in given.items() if value is not None]
 
@@ -208,7 +210,8 @@ def search_of(loaded: LoadedProfile, wish: SearchChoice, hosts: int, words: Word
     points = search.points if wish.points is None else wish.points
     if not 1 <= points <= MOST_POINTS:
         raise UsageError(f"{words.points} {points}: allowed are whole numbers from 1 to {MOST_POINTS}")
-    return replace(search, points=points, within_s=wish.within_s or search.within_s, **_lengths(wish, search, words))
+    found = replace(search, points=points, within_s=wish.within_s or search.within_s, **_lengths(wish, search, words))
+    return replace(found, hold_s=_hold_s(found, wish, words))
 
 
 def _check_nothing_asked(profile: Profile, wish: SearchChoice, words: Words) -> None:
@@ -218,6 +221,22 @@ def _check_nothing_asked(profile: Profile, wish: SearchChoice, words: Words) -> 
     why = words.no_search if wish.kind else f"{profile.profile} has no search of its own"
     advice = "" if wish.kind else f"; {words.what_searches}"
     raise UsageError(f"{', '.join(asked)}: nothing is searched for, {why}{advice}")
+
+
+HOLD_SHARE = 0.25  # of a bounded time: a hold that nobody asked for takes no more
+
+
+def _hold_s(search: Search, wish: SearchChoice, words: Words) -> float:
+    """Return how long an answer is held. Raises UsageError where there is none to hold."""
+    if search.kind != "capacity":
+        if wish.hold_s is not None:
+            raise UsageError(f"{words.hold}: a {search.kind} has no answer to hold")
+        return 0.0
+    if wish.hold_s is not None:
+        return wish.hold_s
+    if search.within_s is None:
+        return search.hold_s
+    return min(search.hold_s, float(round(search.within_s * HOLD_SHARE)))
 
 
 def _lengths(wish: SearchChoice, search: Search, words: Words) -> dict[str, float]:
@@ -249,6 +268,7 @@ def _capacity(profile: Profile, wish: SearchChoice, hosts: int, words: Words) ->
         within_s=None if spec.within is None else parse_duration(spec.within),
         point_s=parse_duration(spec.point),
         most_point_s=parse_duration(spec.most),
+        hold_s=parse_duration(spec.hold),
         tolerance=spec.tolerance,
     )
 
