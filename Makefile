@@ -20,6 +20,7 @@ help:
 	@echo "make site    the pages of docs/ as a site, in site/"
 	@echo "make soak    random faults against real runs, random examples of properties, damaged files; SEED=7 N=20 HOSTS=4 CASES=2000 to choose"
 	@echo "make lies    sabotaged runs, each named by its own finding, and clean ones; TIMES=20 ONLY=unwritten JSON=FILE"
+	@echo "make sustained 200 simulated searches with a hold, into docs/capacity.md; half an hour; SEARCHES=100 SEED=0 HOLD=300"
 	@echo "make clean   remove .venv and everything else that make left here"
 
 demo:
@@ -99,6 +100,11 @@ soak:
 	@$(BIN)/python -m pytest --hypothesis-profile search -m 'hypothesis and not slow'
 	@$(BIN)/python -m tests.long.fuzz --cases $(CASES) $(if $(SEED),--seed $(SEED))
 	@$(BIN)/python -m tests.long.soak --trials $(N) --hosts $(HOSTS) $(if $(SEED),--seed $(SEED))
+
+.PHONY: sustained
+sustained:
+	@.ci/setup test
+	@$(BIN)/python -m tests.long.capacity --write
 
 TIMES ?= 1
 lies:

@@ -33,7 +33,7 @@ async def test_what_is_searched_for_over_what_and_how_long_is_chosen_in_the_form
         await change(user, "@point", "20s")
         await user.sees("the most IOPS that keep p99 < 5ms, over rate; numjobs 1 2")
         search = planned(user).search
-        assert search is not None and (search.point_s, search.points) == (20.0, 25)
+        assert search is not None and (search.point_s, search.points) == (20.0, 40)
         await change(user, "@over", "rate depth")
         await user.sees("'depth'")
         await change(user, "@over", "rate")

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from tests.sizing.systems import System, measure, p99_limit, result_of, seconds_of
 from tui.capacity.interval import percentile_told, time_in
-from tui.capacity.points import ClusterSecond, clearly_over, judge
+from tui.capacity.points import clearly_over, judge
+from tui.capacity.seconds import ClusterSecond
 from tui.metrics.histogram import Histogram
 from tui.model.event import Buckets, DirectionResult, LatencyResult
 from tui.model.profile_parts import parse_limit

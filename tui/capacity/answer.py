@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui.capacity.belief import binding, not_recovered, usable
-from tui.capacity.hold import hold_notes, hold_text, in_state, last_held
+from tui.capacity.hold import APART, hold_notes, hold_text, in_state, last_held
 from tui.capacity.interval import Z_975, Estimate
 from tui.capacity.next_point import (
     ENOUGH,
@@ -36,7 +36,6 @@ from tui.model.search import Search, SearchPoint
 EVIDENCE = 0.75  # of a capacity: a point that kept the limits has to be so near
 OFFERED = "the offered rate"  # what is broken where less is done than was offered, and no limit is
 MOST_NAMED = 3  # settings that were not tried, by name
-APART = 0.9  # of a rate that kept the limits: what broke them below it was another state of the system
 State = Literal["found", "never-met", "met-at-full-load", "unfinished"]
 
 

@@ -14,7 +14,7 @@ from tui.metrics.units import iops as iops_text
 from tui.model.search import Search, SearchPoint, Steadiness
 
 if TYPE_CHECKING:
-    from tui.capacity.points import ClusterSecond
+    from tui.capacity.seconds import ClusterSecond
     from tui.model.search import Limit, Offer
 
 HOLDS = 4  # attempts to hold a load: each failed one lowers the next
@@ -24,6 +24,8 @@ MOSTLY = 0.5  # share of bad seconds that a changed state has at least
 SELDOM = 0.25  # and share that the state before has at most
 ALWAYS = 0.9  # share of bad seconds from which a state has changed before the hold
 NEAR_S = 3  # bad seconds so near belong to one stall
+APART = 0.9  # of a rate that met the limits: what broke them below it was another state of the system
+LONGER = 3.0  # times, for each contradiction: until a point sees all states
 SPELLS = 3.0  # a point covers so many stalls
 RISE_BLOCKS = 12
 SURE_RISE = 2.58  # standard deviations of Kendall's S: 1 %
@@ -156,9 +158,53 @@ def excess(search: Search, point: SearchPoint) -> float:
 
 
 def in_state(search: Search, points: Sequence[SearchPoint]) -> list[SearchPoint]:
-    """Return the points of the state that the last failed hold has shown: that hold, and all behind it."""
-    places = [at for at in failed_holds(search, points) if unlike(search, points[at])]
-    return list(points[places[-1] :] if places else points)
+    """Return the points of the present state: from the last failed hold or contradiction that shows another one."""
+    begun = [at for at in failed_holds(search, points) if unlike(search, points[at])]
+    return list(points[max([*begun, *contradictions(search, points)], default=0) :])
+
+
+def contradictions(search: Search, points: Sequence[SearchPoint]) -> list[int]:
+    """Return the places of points that no single state explains, with those before: less load broke a limit than met.
+
+    What breaks right after an overload counts when it breaks again after the longest pause.
+    """
+    found: list[int] = []
+    begin = 0
+    for at, each in enumerate(points[: len(points) if search.hold_s else 0]):
+        if each.offer.role == "hold" and each.verdict != "void" and not held(search, each) and unlike(search, each):
+            begin = at
+        elif (
+            each.offer.rate_iops
+            and _settled(points, at)
+            and any(
+                _contradict(other, each)
+                for place, other in enumerate(points[begin:at], begin)
+                if _settled(points, place)
+            )
+        ):
+            found.append(at)
+            begin = at
+    return found
+
+
+def _settled(points: Sequence[SearchPoint], at: int) -> bool:
+    """Tell whether a point speaks for the system itself, and not for an overload right before it."""
+    point, before = points[at], points[at - 1] if at else None
+    if point.verdict != "breaks" or before is None:
+        return True
+    if point.offer.role == "recover":
+        return before.offer.role == "recover"
+    return before.verdict != "breaks"
+
+
+def _contradict(one: SearchPoint, other: SearchPoint) -> bool:
+    """Tell whether one of two points broke the limits at clearly less load than the other met them at."""
+    if one.offer.knobs != other.offer.knobs or not one.offer.rate_iops or not other.offer.rate_iops:
+        return False
+    less, more = sorted((one, other), key=lambda each: each.offer.rate_iops or 0.0)
+    return (less.verdict, more.verdict) == ("breaks", "meets") and (less.offer.rate_iops or 0.0) < APART * (
+        more.offer.rate_iops or 0.0
+    )
 
 
 def lengthened(search: Search, points: Sequence[SearchPoint]) -> Search:
@@ -168,6 +214,7 @@ def lengthened(search: Search, points: Sequence[SearchPoint]) -> Search:
     lengths = [SPELLS * each.every_s for each in found if each.kind == "stalls"]
     changes = [each.at_s for each in found if each.kind == "changed"]
     lengths += [max(changes)] if len(changes) > 1 else []  # the first change may be for good
+    lengths += [search.point_s * LONGER ** len(seen)] if (seen := contradictions(search, points)) else []
     if not lengths:
         return search
     least = float(round(min(max(search.point_s, *lengths), max(search.hold_s, search.point_s))))
@@ -216,6 +263,10 @@ def failure_text(search: Search, points: Sequence[SearchPoint], at: int) -> str:
 def hold_notes(search: Search, points: Sequence[SearchPoint]) -> list[str]:
     """Return what failed holds changed, how a passed one went, and what no hold of this length can see."""
     notes = [f"{failure_text(search, points, at)}; the answer went down" for at in failed_holds(search, points)]
+    notes += [
+        f"point {at + 1} contradicts points before it: those are set aside, later points are longer"
+        for at in contradictions(search, points)
+    ]
     passed = last_held(search, points)
     if passed is None:
         return notes

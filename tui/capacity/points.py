@@ -9,11 +9,11 @@ from math import inf, sqrt
 from statistics import fmean, pstdev
 from types import MappingProxyType
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui.capacity.hold import steadiness_of
 from tui.capacity.interval import LatencyInterval, mean_told, over_limit, percentile_told, share_over, time_in
+from tui.capacity.seconds import ClusterSecond
 from tui.metrics.buckets import index_to_value, label, rank
 from tui.metrics.figures import kind_of, total_rates
 from tui.metrics.histogram import Histogram
@@ -115,14 +115,6 @@ SHOWN = (50.0, 99.0)  # percentiles that are told beside those of the limits
 ANY = Limit("", "", "latency", None, 0)  # holds for each direction that an offered rate counts
 OF_BOTH = ("read", "write")  # what MIXED is made of, where both are told
 FOLLOWED = ("write",)  # what is made durable by that which no rate counts, such as syncs
-
-
-class ClusterSecond(Struct, frozen=True):
-    """What all hosts completed in one second: I/Os by direction, and their latencies of the kind that is judged."""
-
-    ios: dict[str, int]
-    lat: dict[str, Buckets] = field(default_factory=dict)
-    seconds: float = 1.0
 
 
 def judge(

@@ -202,7 +202,7 @@ class CapacitySpec(MatrixSpec):
         min_length=1,
         description="What is searched over: rate, hosts, counts among the parameters, as {iodepth: [1, 8]} with values",
     )
-    points: int = Field(25, ge=2, le=MOST_POINTS, description="Measurements at most")
+    points: int = Field(40, ge=2, le=MOST_POINTS, description="Measurements at most")
     within: Span | None = Field(None, description="Time of load and pauses at most")
     point: Span = Field("10s", description="Least time of a measurement; more where a percentile needs more I/Os")
     most: Span = Field("2m", description="Most time of a measurement")

@@ -56,7 +56,7 @@ def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
     if answer is not None:
         yield from _answer_facts(search, answer)
     if answer is not None and answer.step is not None:
-        yield "held", hold_text(answer), TEXT if answer.held_s is not None else WARN
+        yield "hold", hold_text(answer), TEXT if answer.held_s is not None else WARN
     if search.maximum_iops is not None and search.kind == "capacity":
         yield "full load", known(search.maximum_iops, "iops"), TEXT
     if search.knee is not None and (answer is not None or search.scaling is not None):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from tui.capacity.points import ClusterSecond
+from tui.capacity.seconds import ClusterSecond
 from tui.engine.preflight.made_files import MadeFiles
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.telemetry import Telemetry
