@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo    a first run on this machine: the screens in a terminal, a summary without one"
-	@echo "make test    ruff, mypy, lint-imports, shellcheck and all tests"
+	@echo "make test    ruff, mypy, lint-imports, wording, shellcheck and all tests"
 	@echo "make lint    the checkers alone"
 	@echo "make dist    the wheel and one file for each architecture, with all libraries, in dist/; MACHINE=x86_64 for one"
 	@echo "make bench   figures: start skew and frozen hosts beside fio --client"
@@ -52,6 +52,7 @@ check:
 	$(BIN)/ruff check --quiet --output-format concise . || status=1; \
 	$(BIN)/mypy --no-error-summary || status=1; \
 	$(BIN)/lint-imports --no-cache --no-logo >/dev/null || { status=1; $(BIN)/lint-imports --no-cache --no-logo; }; \
+	$(BIN)/python -m tests.wording || status=1; \
 	$(BIN)/python -m tests.remote.shellcheck || status=1; \
 	exit $$status
 

@@ -152,7 +152,7 @@ async def test_a_run_in_which_nothing_is_found_says_how_much_was_checked(tmp_pat
     maker.look_at("weka-01", IDLE)
     async with stage(maker.measure(31)) as (app, _):
         line = app.text_of("#live-health")
-        assert "limited by  the storage, as far as the clients can tell" in line and "steady within" in line
+        assert "limited by  storage (no client-side bottleneck found)" in line and "steady within" in line
         assert line.startswith("✓ nothing found, ") and " checks" in line
 
 

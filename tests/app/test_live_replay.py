@@ -62,7 +62,10 @@ async def test_a_replay_leaves_the_run_that_goes_on_where_it_was(maker: RunMaker
         assert isinstance(app.screen, Confirm) and going.run_dir.name in app.screen.question
         await pilot.press("c")
         app.leave_on_signal(signal.SIGHUP)
-        assert app.farewell == f"run {going.run_dir.name} goes on; come back with: benchtui attach {going.run_dir.name}"
+        assert (
+            app.farewell
+            == f"run {going.run_dir.name} is still running; to watch it: benchtui attach {going.run_dir.name}"
+        )
 
 
 async def test_space_holds_and_plays(maker: RunMaker) -> None:

@@ -55,7 +55,7 @@ async def test_a_spent_search_is_asked_for_more_at_the_field_that_was_spent(home
         await user.press("enter")
         assert isinstance(user.app.screen, MoreDialog), "less than before is given"
         await user.press("ctrl+u", "5", "down", "ctrl+u", *"1m")
-        await user.sees("10m in all were allowed before: less is none")
+        await user.sees("10m were allowed before; give more")
         await user.press("escape")
         assert not isinstance(user.app.screen, MoreDialog)
     search = load_plan(maker.run_dir).search
@@ -97,7 +97,7 @@ async def test_a_search_that_knows_lacks_nothing(home: Path) -> None:
         await user.press("6")
         await user.sees("lab/oltp")
         await user.press("u")
-        await user.is_told("this run lacks no step")
+        await user.is_told("nothing to resume")
 
 
 async def test_a_disk_that_takes_no_plan_is_told_and_the_run_stays_as_it_was(

@@ -479,7 +479,7 @@ async def test_a_name_that_is_taken_or_no_name_is_refused_while_it_is_typed(home
         await user.press("e")
         await user.press("ctrl+u")
         await user.types("my/reads")
-        await user.sees("my/reads is there already")
+        await user.sees("my/reads exists")
         await user.types("?")
         await user.sees("family/name in small letters")
         await user.press("enter")

@@ -239,7 +239,9 @@ async def test_q_asks_and_detaches_by_default(home: Path, running: Path) -> None
         await ask_to_leave(user, running)
         await user.press("enter")
         await user.sees(lambda: user.app._exit)
-        assert user.app.farewell == (f"run {running.name} goes on; come back with: benchtui attach {running.name}")
+        assert user.app.farewell == (
+            f"run {running.name} is still running; to watch it: benchtui attach {running.name}"
+        )
     assert is_running(running)
 
 

@@ -174,7 +174,7 @@ def test_detaching_says_how_to_come_back_once_the_terminal_is_restored(tmp_path:
         assert terminal.exit_code() == 0
         assert_restored(terminal)
         run_dir = next((tmp_path / "home" / "runs").iterdir())
-        assert f"run {run_dir.name} goes on; come back with: benchtui attach {run_dir.name}" in terminal.screen()
+        assert f"run {run_dir.name} is still running; to watch it: benchtui attach {run_dir.name}" in terminal.screen()
         assert is_running(run_dir)
         request(run_dir, {"verb": "abort"})
         terminal.wait_until(lambda: not is_running(run_dir), "the end of the run")

@@ -174,7 +174,7 @@ def test_new_never_overwrites(home: Path, capsys: Captured) -> None:
     run(capsys, "profiles", "new", "my/reads")
     code, out, err = run(capsys, "profiles", "new", "my/reads")
     assert (code, out) == (2, "")
-    assert err == f"benchtui: profile 'my/reads' is there already: {home}/profiles/my/reads.yaml; choose another name\n"
+    assert err == f"benchtui: profile 'my/reads' exists: {home}/profiles/my/reads.yaml; choose another name\n"
 
 
 def test_edit_opens_a_copy_and_leaves_the_preset_alone(
@@ -301,7 +301,7 @@ def test_import_writes_where_it_is_told(home: Path, capsys: Captured, tmp_path: 
     assert target.read_text().startswith("# Imported from Seq.fio\nprofile: my/seq\n")
     assert target.stat().st_mode & 0o777 == 0o600
     code, out, err = run(capsys, "profiles", "import", file, "-o", str(target))
-    assert (code, out, err) == (2, "", f"benchtui: {target}: is there already; nothing is overwritten\n")
+    assert (code, out, err) == (2, "", f"benchtui: {target}: exists; nothing was overwritten\n")
     assert run(capsys, "profiles", "import", file, "-o", "-")[1] == target.read_text()
 
 
@@ -310,7 +310,7 @@ def test_import_never_overwrites_a_profile(home: Path, capsys: Captured, tmp_pat
     assert run(capsys, "profiles", "import", file)[0] == 0
     code, out, err = run(capsys, "profiles", "import", file)
     assert (code, out) == (2, "")
-    assert err.startswith("benchtui: profile 'my/seq' is there already: ")
+    assert err.startswith("benchtui: profile 'my/seq' exists: ")
 
 
 def test_import_says_everything_that_has_no_place_in_a_profile(

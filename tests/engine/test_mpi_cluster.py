@@ -118,7 +118,7 @@ def test_too_few_cpus_and_leftovers_are_told_and_hinder_nobody() -> None:
     told = doubts(cluster(facts(1, cpus="64", old="benchtui-1 test-dir.0-0"), facts(2)))
     assert told == {
         "h1": [
-            "136 ranks share 64 CPUs; ranks that wait keep a CPU busy",
+            "136 ranks share 64 CPUs; waiting ranks spin",
             "left by older runs in /mnt/x: benchtui-1, test-dir.0-0",
         ]
     }

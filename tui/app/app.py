@@ -190,7 +190,9 @@ class BenchtuiApp(Acting):
             self.watched = event.run_dir
         steps = [screen for screen in self.screen_stack if isinstance(screen, StepScreen)]
         for screen in steps:
-            screen.show_notice("running", f"{self.symbols.arrow} run {event.run_dir.name} goes on: 4 watches it")
+            screen.show_notice(
+                "running", f"{self.symbols.arrow} run {event.run_dir.name} is still running; press 4 to watch"
+            )
             screen.refresh_chrome()
 
     def cut_off_runs(self) -> list[Path]:
@@ -413,7 +415,7 @@ class BenchtuiApp(Acting):
     def leave_running(self, run_dir: Path, answer: str | None) -> None:
         """Do what was answered about a run that goes on."""
         if answer == "detach":
-            self.farewell = f"run {run_dir.name} goes on; come back with: benchtui attach {run_dir.name}"
+            self.farewell = f"run {run_dir.name} is still running; to watch it: benchtui attach {run_dir.name}"
             self.exit()
         elif answer == "stop":
             self.stop_and_leave(run_dir)
@@ -446,7 +448,7 @@ class BenchtuiApp(Acting):
         """A run goes on without us: only the terminal has to be restored."""
         if self.live_run is not None and self.run_is_alive(self.live_run):
             name = self.live_run.name
-            self.farewell = f"run {name} goes on; come back with: benchtui attach {name}"
+            self.farewell = f"run {name} is still running; to watch it: benchtui attach {name}"
         self.exit(return_code=128 + number)
 
     # -- crashing: Textual 8.2.8 prints local variables, which may hold passwords

@@ -459,7 +459,7 @@ def why_over(search: Search, points: Sequence[SearchPoint]) -> str:
     if len(points) >= search.points:
         return f"its {search.points} points are spent"
     if _voids(points) >= VOIDS:
-        return f"{VOIDS} points in a row could not be measured"
+        return f"{VOIDS} points in a row failed"
     if next_offer(search, points) is not None:
         return "it was stopped"
     if next_offer(unbounded(search, points), points) is None:

@@ -176,7 +176,7 @@ def _verdict(point: SearchPoint, flattered: str) -> tuple[Verdict, str]:
 
 
 def _named(limit: str, direction: str) -> str:
-    """Return a limit with the direction that it was held against, once."""
+    """Return a limit with the direction that it was compared with, once."""
     return limit if not direction or limit.startswith(f"{direction}.") else f"{direction} {limit}"
 
 

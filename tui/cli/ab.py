@@ -395,7 +395,7 @@ def answer_text(experiment: AbTest, found: InterimLook | None, word: str) -> str
     if word == "not known":
         least = f"{found.runs} runs would have found a change of {found.detectable * 100:.1f} %"
         if found.all_spent and experiment.runs < found.most:
-            return f"not known, and all of the 5 % that looks may err is spent; {least}. To go on: another --name"
+            return f"not decided: the error budget for interim looks is used up; {least}. To go on: another --name"
         if found.runs >= found.most < experiment.room:
             return f"not known after as many runs as find {experiment.detect * 100:g} % in 9 of 10 cases; {least}"
         return f"not known within the time; {least}. To go on: --name {experiment.name} --within DURATION"

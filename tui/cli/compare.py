@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add = parser.add_argument
     add("a", metavar="A", help=f"what is compared with; {SIDE_HELP}")
-    add("others", metavar="B", nargs="+", help="what is compared, likewise; several are each held against A")
+    add("others", metavar="B", nargs="+", help="runs to compare with A, likewise")
     add("--across", action="append", default=[], metavar="NAME", help=ACROSS_HELP)
     add("--all", action="store_true", help="all figures of every point of a sweep or a suite")
     form = parser.add_mutually_exclusive_group()
@@ -42,9 +42,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="what must not be: 'read.p99 > 2ms', or against A 'iops < -5%%'; beside the profile's own thresholds",
     )
     add("--junit", type=Path, metavar="FILE", help="write it as JUnit XML too")
-    add("--allow-undecided", action="store_true", help="exit with 0 where nobody can tell whether it is worse")
+    add("--allow-undecided", action="store_true", help="exit 0 when inconclusive")
     parser.epilog = (
-        "exit codes: 0 no worse, 1 worse, 2 wrong usage, 3 not comparable, or nobody can tell; 1 counts before 3"
+        "exit codes: 0 no worse, 1 worse, 2 wrong usage, 3 inconclusive or not comparable; 1 takes precedence over 3"
     )
 
 
@@ -75,7 +75,7 @@ def main(args: argparse.Namespace) -> int:
     if able := differing(found):
         say(f"compared all the same, where that is meant to differ: {' '.join(f'--across {name}' for name in able)}")
     if code == NOT_COMPARABLE and not args.allow_undecided and any(undecided(*each) for each in judged):
-        say("whether it is worse nobody can tell (exit code 3): more runs, longer ones, or --allow-undecided")
+        say("inconclusive (exit code 3): add repetitions, run longer, or use --allow-undecided")
     return code
 
 

@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     put.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
     add_json(put)
     put.add_argument("value", metavar="VALUE", nargs="+", help="as in YAML; several words make a list")
-    away = verbs.add_parser("unset", help="put a key back behind a #")
+    away = verbs.add_parser("unset", help="comment a key out")
     add_json(away)
     away.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
     verbs.add_parser("path", help="print where the file is")

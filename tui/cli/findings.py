@@ -46,7 +46,7 @@ def explained(check: Check, width: int) -> str:
     """Return one check for people."""
     parts = (("Rule", check.rule), ("Meaning", " ".join(check.means.split())), ("What to do", check.advice))
     lines = [f"{check.id}  {check.title}"]
-    when = "while a run goes on, and at its end" if check.live else "at the end of a run"
+    when = "during a run, and at its end" if check.live else "at the end of a run"
     for name, text in (*parts, ("Source", check.source), ("Made", when)):
         indent = " " * 14
         lines += ["", *textwrap.wrap(text, width, initial_indent=f"  {name:<12}", subsequent_indent=indent)]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 ALL_GOOD, UNFIT = 0, 3
-SWEEP_CODES = "exit codes: 0 nothing is left, 2 wrong usage, 3 something remains, or a host could not be asked"
+SWEEP_CODES = "exit codes: 0 no leftovers, 2 wrong usage, 3 leftovers remain, or a host did not answer"
 CHECK_CODES = "exit codes: 0 all are fit for a load, 2 wrong usage, 3 one is not"
 SPEC_HELP = "names, ranges, @groups, !NAME to leave out, sources such as ansible:FILE, local; default: all"
 TRUST_CODES = "exit codes: 0 all keys are pinned, 2 wrong usage, 3 one is not"
@@ -38,11 +38,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "check", help="reachability, load generators, cores, kernel, free space", epilog=CHECK_CODES
     )
     check.add_argument("--dir", metavar="PATH", help="directory of the file system under test")
-    check.add_argument("--facts", action="store_true", help="everything that was read, and what could not be")
+    check.add_argument("--facts", action="store_true", help="all facts, and those that could not be read")
     check.add_argument("--json", action="store_true", help="as JSON on stdout")
     trust = verbs.add_parser("trust", help="show the host keys once, then pin them", epilog=TRUST_CODES)
     trust.add_argument("--yes", action="store_true", help="do not ask: the fingerprints were compared elsewhere")
-    sweep = verbs.add_parser("sweep", help="list what runs of ours left on hosts, and end it", epilog=SWEEP_CODES)
+    sweep = verbs.add_parser("sweep", help="find and remove leftovers of earlier runs", epilog=SWEEP_CODES)
     sweep.add_argument("--yes", action="store_true", help="do not ask")
     sweep.add_argument("--run", metavar="RUN", help="this run alone, by its full id, even while it is supervised")
     for verb in (listed, check, trust, sweep):

@@ -279,11 +279,11 @@ def write_imported(profiles: list[tuple[str, str]], output: Path | None, catalog
     if output is None:
         for tag, _ in profiles:
             if there := catalogue.own_file(tag):
-                raise UsageError(f"profile '{tag}' is there already: {there}; choose another name with --name")
+                raise UsageError(f"profile '{tag}' exists: {there}; choose another name with --name")
         return [create(catalogue, tag, text) for tag, text in profiles]
     paths_ = [output, *(output.with_stem(f"{output.stem}-{number}") for number in range(1, len(profiles)))]
     if there_ := next((path for path in paths_ if path.exists()), None):
-        raise UsageError(f"{there_}: is there already; nothing is overwritten")
+        raise UsageError(f"{there_}: exists; nothing was overwritten")
     for path, (_, text) in zip(paths_, profiles, strict=True):
         write_new(path, with_modeline(text, path, catalogue.user_dir))
     return paths_

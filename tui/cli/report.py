@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Writes a report of a run: what was tested, on what, whether it is valid, what limited it, every figure, and "
         "all that is needed to repeat it. HTML is one file with charts that needs no network; Markdown is for tickets. "
-        "Several runs stand side by side, each held against the first, as compare does it."
+        "Several runs are side by side, each compared with the first, as compare does it."
     )
     parser.add_argument("runs", nargs="+", metavar="RUN", help=SIDE_HELP)
     parser.add_argument("--across", action="append", default=[], metavar="NAME", help=ACROSS_HELP)
@@ -53,7 +53,7 @@ def main(args: argparse.Namespace) -> int:
     if args.json and target is None:
         raise UsageError("--json tells which file was written: name it with -o FILE")
     if target is not None and target.exists() and not args.force:
-        raise UsageError(Problem("is there already; --force overwrites it", file=str(target)))
+        raise UsageError(Problem("exists; use --force to overwrite", file=str(target)))
     sides = sides_of(run_store(), args.runs)
     floors = NoiseFloors.read(paths().noise) if len(sides) > 1 else None
     versus = Versus(tuple(map(len, sides)), tuple(args.across), floors)

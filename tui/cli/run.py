@@ -127,7 +127,7 @@ def carried_out(args: argparse.Namespace, wish: SearchChoice) -> int:
         say(f"benchtui: left out: {left.text()}")
     run_dir = start(agreed(plan, args.destroy, sure=args.yes))
     if args.detach:
-        say(f"run {run_dir.name} goes on; watch it with: benchtui attach {run_dir.name}")
+        say(f"run {run_dir.name} is running; to watch it: benchtui attach {run_dir.name}")
         print(json.dumps({"run_id": run_dir.name, "path": str(run_dir)}) if args.json else run_dir.name)
         return 0
     say(f"run {run_dir.name}")

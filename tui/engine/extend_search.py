@@ -81,5 +81,5 @@ def with_more(search: Search, points: int | None, within_s: float | None) -> Sea
     if points is not None and not search.points <= points <= MOST_POINTS:
         raise UsageError(f"--points {points}: allowed are {search.points}, as before, to {MOST_POINTS} in all")
     if within_s is not None and within_s < (search.within_s or 0.0):
-        raise UsageError(f"--within: {short_duration(search.within_s or 0.0)} in all were allowed before: less is none")
+        raise UsageError(f"--within: {short_duration(search.within_s or 0.0)} were allowed before; give more")
     return replace(search, points=points or search.points, within_s=within_s or search.within_s)

@@ -171,7 +171,7 @@ def resume_mode(run_dir: Path, *, failed: bool, running: bool) -> tuple[EngineMo
         return ("resume-failed" if failed else "resume"), count
     broken = len(history.missing(plan, failed=True))
     hint = f"; {broken} ended with errors: --failed measures them again" if broken and not failed else ""
-    raise UsageError(f"run {run_dir.name} lacks no step{hint}")
+    raise UsageError(f"nothing to resume in {run_dir.name}{hint}")
 
 
 def write_private(path: Path, data: bytes) -> None:

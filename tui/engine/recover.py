@@ -44,7 +44,7 @@ async def _find_on(ctx: RunContext, history: History, session: HostSession) -> N
 
 
 def _not_asked(session: HostSession, error: HostError) -> None:
-    session.problem("connect", "host-lost", f"what it holds could not be asked: {error.message}")
+    session.problem("connect", "host-lost", f"leftovers unknown: {error.message}")
 
 
 def _note(ctx: RunContext, history: History, session: HostSession, match: re.Match[str], *, released: bool) -> None:
@@ -93,7 +93,7 @@ async def _connect_to_collect(session: HostSession) -> None:
 
 def _still_away(session: HostSession, error: HostError) -> None:
     session.enter("lost", f"still away: {error.message}")
-    session.say("warning", f"what it measured could not be collected: {error.message}")
+    session.say("warning", f"results not collected: {error.message}")
 
 
 async def _collect_step(ctx: RunContext, history: History, index: int, tasks: dict[str, TaskStarted]) -> None:
@@ -209,7 +209,7 @@ def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
     told = f"{len(rest)} of {len(ctx.plan.steps)} steps never began"
     if ctx.plan.search is not None:
         planned = points_planned(ctx.plan.search)
-        told = f"{len(ctx.search.points)} of at most {planned} points measured: runs resume, or u on Runs, goes on"
+        told = f"{len(ctx.search.points)} of at most {planned} points measured; continue with runs resume, or u on Runs"
     told = not_filled(ctx, rest[0]) or told
     return ended("partial" if ctx.measured_hosts else "failed", EXIT_PARTIAL, f"the engine died; {told}")
 

@@ -289,9 +289,9 @@ def _result(source: ExportSource) -> Iterator[ExportFile]:
 def _series(source: ExportSource) -> Iterator[ExportFile]:
     points = [*series_points(source.record), *telemetry_points(source.record)]
     if not points:
-        raise UsageError(f"{source.record.run_id}: nothing is known of it second by second; the format openmetrics is")
+        raise UsageError(f"{source.record.run_id}: has no per-second series; the format openmetrics is")
     if points[0].utc_ns is None:
-        raise UsageError(f"{source.record.run_id}: nobody knows when it was, and this format is for what has times")
+        raise UsageError(f"{source.record.run_id}: no start time; OpenMetrics series need one")
     yield ExportFile(f"{source.record.run_id}.om", text_parts(_document(series_families(points))))
 
 

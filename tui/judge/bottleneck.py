@@ -53,7 +53,7 @@ def limiter_of(at: StepEvidence) -> LimiterRecord | None:
             return LimiterRecord(kind=kind, text=text)
     blind = any(carries_load(at, host) and not is_sized(at, host) for host in hosts)
     more = "; how fast their links are is not known" if blind else ""
-    return LimiterRecord(kind="storage", text=f"the storage, as far as the clients can tell{more}")
+    return LimiterRecord(kind="storage", text=f"storage (no client-side bottleneck found){more}")
 
 
 def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
@@ -165,7 +165,7 @@ def _concurrency(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
     held = sum(job.held for job in at.step.jobs) * len(at.step.tasks)
     if 0 < held <= FEW:
         more = "1 I/O" if held == 1 else f"{held} I/Os"
-        return f"concurrency: with {more} in flight the figure is that of the latency; more would give more"
+        return f"concurrency: with {more} in flight latency-bound; raise the queue depth for more"
     share = occupied(at.record.results.aggregate, held) if _thinks(at.step) else None
     if share is None or share > 1 - IDLE:
         return ""

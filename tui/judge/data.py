@@ -275,7 +275,7 @@ def durability(at: StepEvidence) -> Iterator[CheckResult]:
     if loose and not durable_by_word(at.run):
         flushed = next((job.flushed for job in loose if job.flushed), "")
         after = f", {flushed} after it" if flushed else ""
-        message = f"time excludes the flush: nothing is synced while it is measured{after}"
+        message = f"no fsync inside the measured time{after}"
         yield CheckResult("info", message, "none", "fsync")
 
 

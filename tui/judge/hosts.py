@@ -30,7 +30,7 @@ FAIR, SPREAD = 0.95, 0.10  # Jain's index, and standard deviation of the hosts' 
     rule=f"every host reaches {units.share(STRAGGLER)} of the median host's IOPS, its p99 stays below "
     f"{TAIL_OF_MEDIAN:g} x the median host's, and the hosts' rates spread by less than {units.share(SPREAD)} "
     f"(Jain's index {FAIR:g} or more)",
-    advice="Look at the host that is named: its link, its CPU, its path. The total is the slow host's too.",
+    advice="Look at the named host: its link, its CPU, its path. The slow host drags the total down.",
     source="results of each host; Jain, Chiu and Hawe 1984",
 )
 def stragglers(at: StepEvidence) -> Iterator[CheckResult]:
@@ -268,7 +268,7 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
         spans = {host: f"{len(stood[host])} s from {stood[host][0]} s on" for host in longest}
         whole = f", of {len(series.columns[0].iops)} s"
         said = _all_at_once(spans, len(found), whole) or told_of(spans, " for ") + whole
-        message = f"all but stood still: {said}; frozen, or their storage did not answer"
+        message = f"I/O stalled: {said}; the host froze, or its storage did not answer"
         yield CheckResult(
             "warning", message, float(len(stood[longest[0]])), float(STALL_S), {"hosts": " ".join(longest)}
         )

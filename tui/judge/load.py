@@ -89,7 +89,7 @@ def steady_load(at: StepEvidence) -> int:
     if at.record.measured_s is None:
         raise UnknownError("how long was measured is not known")
     if at.record.measured_s < LEAST_S:
-        raise UnknownError(f"under {LEAST_S:g} s were measured: begin and end weigh too much")
+        raise UnknownError(f"under {LEAST_S:g} s measured: too short, start and end effects dominate")
     if len({job.wave for job in jobs}) > 1:
         raise UnknownError("jobs run one after the other")
     if ended_early(at.record.measured_s, at.record.runtime_s) or at.record.runtime_s is None:
@@ -337,7 +337,7 @@ RESTARTED = ("host-rebooted",)
     "tool-errors",
     "Errors of the load generator",
     rule="every host ends without an error, a short or a dropped I/O",
-    advice="Look at the host's stderr under raw/ and its kernel log; a figure of I/O that failed is none.",
+    advice="Look at the host's stderr under raw/ and its kernel log; discard figures that include failed I/O.",
     source="error numbers, short and dropped I/Os, exit codes",
 )
 def tool_errors(at: StepEvidence) -> Iterator[CheckResult]:
@@ -373,7 +373,7 @@ def _error_text(number: int) -> str:
 @run_check(
     "host-restart",
     "Hosts stay the same",
-    rule="no host is restarted while a run goes on",
+    rule="no host restarts during the run",
     advice="Measure again: caches, clocks and mounts are not what they were at the start.",
     source="/proc/sys/kernel/random/boot_id",
 )
@@ -418,7 +418,7 @@ def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
     "iterations",
     "Iterations that differ",
     rule=f"the rates of iterations are further apart than {units.share(SAME, 2)}",
-    advice="Take the rates of the iterations themselves, which the load generator prints when it is told to be "
+    advice="Take the rates of the iterations themselves, which the load generator prints with its option to be "
     "verbose, or repeat the whole run.",
     source="largest and smallest rate of each operation",
 )

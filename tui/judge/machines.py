@@ -157,7 +157,7 @@ def frequency(evidence: RunEvidence) -> Iterator[CheckResult]:
     "other-load",
     "Other load generators",
     rule="no other load generator runs on a host when the run begins",
-    advice="See whose it is, and measure when it is over; hosts sweep finds those that a run of ours has left.",
+    advice="Find out whose it is, and measure when it has ended; hosts sweep removes leftovers of earlier runs.",
     source="/proc/*/comm",
 )
 def other_load(evidence: RunEvidence) -> Iterator[CheckResult]:

@@ -126,7 +126,7 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
     f"use, for more than {HOST:.0f} %, no thread of the load for more than {THREAD:.0f} % of a core or of what the "
     f"hypervisor leaves of it, and the hypervisor takes less than {STEAL:.0f} %",
     advice="The storage may be faster than this client. Use more clients or more jobs, spread interrupts, or "
-    "a cheaper engine (io_uring); of MPI ranks, which keep a CPU busy while they wait, no more than CPUs.",
+    "a cheaper engine (io_uring); use no more MPI ranks than CPUs (waiting ranks spin).",
     source="/proc/stat, /proc/PID/task/*/stat",
 )
 def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:

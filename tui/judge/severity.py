@@ -22,7 +22,7 @@ class Moot(StrEnum):
     READS = "nothing is read"
     WRITES = "nothing is written"
     RANDOM = "no random I/O"
-    SHARED = "one host shares with nobody"
+    SHARED = "one host: nothing to share files with"
     DROPPED = "no cache was to be dropped"
     RAMP = "the load has a ramp"
     ROUNDS = "no rounds were asked for"

@@ -152,7 +152,7 @@ def repetitions(evidence: RunEvidence) -> Iterator[CheckResult]:
             yield CheckResult("warning", text, round(deviation, 4), most)
     if few:
         least = min(few.values())
-        one = "measured once: nothing is known of how well it is repeatable"
+        one = "single run; repeatability unknown"
         yield CheckResult("info", one if least == 1 else f"{least} repetitions only", least, enough)
 
 
@@ -212,10 +212,10 @@ def _not_told_apart(table: MatrixTable) -> Iterator[CheckResult]:
     every = [cell for best, equal in found for cell in (best, *equal)]
     best, equal = found[0]
     if len(groups) < 2:
-        told = f"{best.name} is the best, but not told apart from {names_of([cell.name for cell in equal])}"
+        told = f"{best.name} is best, but within noise of {names_of([cell.name for cell in equal])}"
     else:
         each = names_of([f"{best.name} ({len(equal)} as good)" for best, equal in found])
-        told = f"the best of a block size is not told apart from others: {each}"
+        told = f"best point of each block size is within noise: {each}"
     yield CheckResult("info", f"{table.profile}: {told} (by {known_by(every)})", len(every) - len(found), 0)
 
 

@@ -122,7 +122,7 @@ def question_of(run_dir: Path, step: int | None = None) -> tuple[Plan, ProofQues
         raise UsageError(f"{run_dir.name} is running; a counter-experiment comes after it")
     record = load_record(run_dir)
     if record.state in ("imported", "baseline"):
-        raise UsageError(f"{run_dir.name}: somebody else measured it: there is no plan to make again")
+        raise UsageError(f"{run_dir.name}: imported: there is no plan to repeat")
     plan = load_plan(run_dir)
     return plan, replace(question_about(record, plan, step), run_id=run_dir.name)
 
@@ -138,7 +138,7 @@ def tell_proved(run_dir: Path, record: RunRecord) -> None:
     if proves is None or not is_run_dir(about):
         return
     if is_running(about):
-        raise BenchtuiError("it goes on just now")
+        raise BenchtuiError("it is still running")
     if not is_whole(record) and told_by_another(about, proves.step, run_dir.name):
         return
     add_events(about, [LimiterProved(t=0.0, result=judged(proves, record.steps, run_dir.name))])

@@ -274,7 +274,7 @@ def verify_run(run_dir: Path) -> Verified:
     found = Verified(printable(run_dir.name), files=len(record.provenance.artefacts))
     found.differs += damaged(run_dir, record.provenance.artefacts)
     if not (run_dir / RECORD_FILE).exists():
-        found.underived = f"it has no {RECORD_FILE} that could be held against its journal"
+        found.underived = f"it has no {RECORD_FILE} to compare with its journal"
     elif (run_dir / JOURNAL_FILE).exists():
         _derive_again(run_dir, found)
     elif record.state == "imported" and record.provenance.imported is not None:

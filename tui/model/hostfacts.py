@@ -58,7 +58,7 @@ _SYSTEM = (
     HostFact(
         "boot_options",
         "boot options",
-        "/proc/cmdline, those that speed hangs on",
+        "/proc/cmdline, performance-relevant ones",
         "list",
         differs="matters",
         absent="none",

@@ -31,7 +31,7 @@ class LimitFigureRecord(RecordPart):
     """What a limit's figure was at a point."""
 
     limit: str = Field(description="the limit, as it was asked for")
-    direction: str = Field("", description="direction that it was held against")
+    direction: str = Field("", description="direction that it was compared with")
     figure: ConfidenceInterval = Field(description="ns of a latency, or a count of errors")
     verdict: Literal["meets", "breaks", "unclear", "void"] = Field(description="whether the limit is kept")
 

@@ -423,7 +423,7 @@ class StepRecord(RecordPart):
     coverage_text: str = Field("", description="the loss of hosts for people: 7 of 8 hosts from 132 s on ...")
     series: SeriesRecord | None = Field(None, description="measured load over time; null: no samples")
     telemetry: list[HostTelemetryRecord] = Field(
-        default_factory=list, description="what hosts did meanwhile, second by second; empty: nobody looked"
+        default_factory=list, description="what hosts did meanwhile, second by second; empty: no telemetry"
     )
     added_options: dict[str, str] = Field(
         default_factory=dict, description="options that benchtui added to those of the profile, by name"

@@ -112,7 +112,7 @@ Kind = Literal["mount", "swap", "holder", "ceph", "open", "loop", "claimed"]
 VOLUME_MANAGERS = (("LVM-", "LVM"), ("mpath-", "multipath"), ("CRYPT-", "dm-crypt"), ("DMRAID-", "RAID"))
 UNSURE = {
     "claimed": "whether the kernel would open it exclusively could not be checked (no perl or python3 that can)",
-    "open": "whether a process of somebody else holds it open could not be checked (not root)",
+    "open": "whether another user's process holds it open could not be checked (not root)",
     "scan": "whether a process holds it open could not be checked (no find that can, or it took too long)",
 }
 OCTAL = re.compile(r"\\([0-7]{3})")

@@ -224,7 +224,7 @@ def _flag(text: str, _option: SshOption) -> str:
 def _state(text: str, option: SshOption) -> str:
     value = FLAGS.get(text.lower(), text.lower()) if "yes" in option.choices else text.lower()
     if value not in option.choices:
-        raise ValueError(f"{text!r} is none of {', '.join(option.choices)}{did_you_mean(value, option.choices)}")
+        raise ValueError(f"{text!r} is not one of {', '.join(option.choices)}{did_you_mean(value, option.choices)}")
     return value
 
 

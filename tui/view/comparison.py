@@ -302,7 +302,7 @@ def gate_lines(found: Comparison, width: int) -> list[Line]:
         lines += _listed(label, role, parts, width)
     if lines or found.obstacles:
         return lines or indented([("nothing else is known to differ", LABEL)], width, 0)
-    return indented([("nothing known differs in profile, parameters, hosts, tools and verdicts", LABEL)], width, 0)
+    return indented([("same profile, parameters, hosts, tools and verdicts", LABEL)], width, 0)
 
 
 def _listed(label: str, role: str, parts: Sequence[SetupDifference], width: int) -> Iterator[Line]:

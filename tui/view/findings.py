@@ -70,7 +70,7 @@ def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Lin
     lines = [*limited, *([Line()] if limited else []), *(lines or nothing())]
     over = [line for each in found.was for line in whole_lines(each.finding, width, _span(each, zero_t))]
     lines += [Line.of(("Was found, and is over", HEADING)), Line(), *over] if over else []
-    text = f"{len(found.made)} checks can be made while this run goes on; the others are made at its end."
+    text = f"{len(found.made)} checks run during the run; the others run at its end."
     text = "The run is over: what is found now is what its record says." if found.settled else text
     return [*lines, *labelled([], [(text, LABEL)], width), *not_made_lines(found.broken, width)]
 

@@ -394,7 +394,7 @@ def _equals(table: MatrixTable) -> str:
         return ""
     named = ", ".join(cell.name for cell in equal[:EQUALS_TOLD])
     more = f" and {len(equal) - EQUALS_TOLD} more" if len(equal) > EQUALS_TOLD else ""
-    return f"not told apart from the best, {best.name}: {named}{more} (by {known_by([best, *equal])})"
+    return f"within noise of the best, {best.name}: {named}{more} (by {known_by([best, *equal])})"
 
 
 def _legend(tables: Sequence[MatrixTable]) -> str:

@@ -65,7 +65,7 @@ def judged_text(found: Sequence[PublishedVerdict]) -> list[str]:
         members = [each for each in found if (each.baseline.profile, each.baseline.collection) == key]
         lines += [*_profile(*key, members), *_reasons(_not_made(members), common), ""]
     if common:
-        lines += ["checks that could not be made of any of them", *_reasons(common, {}), ""]
+        lines += ["checks without data in all of them", *_reasons(common, {}), ""]
     unmarked = [each for each in found if each.unmarked]
     tail = f"; {len(unmarked)} of them without a mark of doubt in their files" if unmarked else ""
     return [*lines, *_wrapped(f"{plural(len(found), 'published result')}: {_verdicts(found)}{tail}", "")]
@@ -74,7 +74,7 @@ def judged_text(found: Sequence[PublishedVerdict]) -> list[str]:
 def _profile(profile: str, collection: str, members: Sequence[PublishedVerdict]) -> Iterator[str]:
     made = sorted({len(each.seen.made) for each in members})
     count = " to ".join(str(each) for each in dict.fromkeys((made[0], made[-1])))
-    yield from _wrapped(f"{profile} ({collection}): {_verdicts(members)}; {count} of {len(CHECKS)} checks made", "")
+    yield from _wrapped(f"{profile} ({collection}): {_verdicts(members)}; {count} of {len(CHECKS)} checks ran", "")
     for severity in ORDER:
         said: dict[tuple[str, str], list[PublishedVerdict]] = {}
         for each in members:

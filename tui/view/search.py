@@ -50,7 +50,7 @@ def answer_lines(search: SearchRecord, width: int) -> list[Line]:
 
 def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
     """Yield what was found: a name, a text, its role."""
-    told = headline_text(search) or "nothing is known yet"
+    told = headline_text(search) or "no points yet"
     yield TITLES[search.kind], told.removeprefix(f"{TITLES[search.kind]} "), BRIGHT
     answer = search.answer
     if answer is not None:

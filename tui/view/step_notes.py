@@ -120,17 +120,17 @@ def submission_text(step: StepRecord, kind: str) -> str:
 def checks_text(record: RunRecord) -> str:
     """Return the verdict, what was found and how much was checked; empty when nothing was judged.
 
-    ``valid: nothing found; 21 checks made, 9 could not be``. A record of an older version has no verdict to go by.
+    ``valid: nothing found; 21 checks ran, 9 had no data``. A record of an older version has no verdict to go by.
     """
     if record.verdict is None:
         return ""
     found = found_text([finding.severity for finding in record.findings])
     if record.checks is None:
         return found if record.findings else "no finding"
-    made = f"{plural(len(record.checks), 'check')} made"
+    made = f"{plural(len(record.checks), 'check')} ran"
     if record.checks_not_made is None:
         return f"{made}, {found}"
-    missed = f", {len(record.checks_not_made)} could not be" if record.checks_not_made else ""
+    missed = f", {len(record.checks_not_made)} had no data" if record.checks_not_made else ""
     changed = [f"{name} {value:g} in place of {_usual(name)}" for name, value in record.thresholds.items()]
     otherwise = f"; by other thresholds: {', '.join(changed)}" if changed else ""
     return f"{VERDICTS[record.verdict]}: {found}; {made}{missed}{otherwise}"

@@ -32,7 +32,7 @@ def _buckets(each: Buckets) -> str:
         return f": idx has {len(each.idx)} entries, n has {len(each.n)}"
     if not all(map(lt, each.idx, each.idx[1:])):
         return ".idx: the indices are not ascending"
-    return ".n: a bucket that is told must count something" if 0 in each.n else ""
+    return ".n: a bucket in the list must count something" if 0 in each.n else ""
 
 
 def _direction_sample(each: DirectionSample) -> str:

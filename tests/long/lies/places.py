@@ -24,7 +24,7 @@ LIMIT = 4 * MIB
 
 @contextmanager
 def loop_device(image: Path, size: int, *options: str) -> Iterator[str]:
-    """Yield the path of a loop device over a file that is written whole, or has holes when it is there already."""
+    """Yield the path of a loop device over a file that is written whole, or has holes when it exists."""
     if not image.exists():
         quietly("dd", "if=/dev/urandom", f"of={image}", f"bs={MIB}", f"count={size // MIB}", "conv=fsync")
     command = ["losetup", "-f", "--show", *options, str(image)]

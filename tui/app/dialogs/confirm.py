@@ -152,7 +152,7 @@ LEAVE_CHOICES = (
 def leave_question(name: str) -> Confirm:
     """Return the question what becomes of the run of this name."""
     body = "Detach leaves it running; it needs neither this program nor this terminal."
-    return Confirm(f"Run {name} goes on", body, LEAVE_CHOICES, warns=True)
+    return Confirm(f"Run {name} is still running", body, LEAVE_CHOICES, warns=True)
 
 
 class OverwriteDialog(Dialog[bool]):

@@ -113,7 +113,7 @@ class NewProfile(Dialog[tuple[str, str] | None]):
     def problem(self, name: str) -> str | None:
         """Return what is wrong with a name."""
         if name in self.taken:
-            return f"{name} is there already"
+            return f"{name} exists"
         return None if TAG.fullmatch(name) else "family/name in small letters, such as my/read"
 
     @on(Input.Changed)

@@ -39,7 +39,7 @@ FIRST_FRAME_WAITS_S = 0.1  # for the hosts; one that is painted twice comes late
 RESOLVE_AFTER_S = 0.7  # until then the app imports what the next screens need
 WHAT_NOW = (
     ("Enter", "measures this machine; a profile comes next"),
-    ("n", "adds a host; those of ~/.ssh/config are here by themselves"),
+    ("n", "adds a host; hosts in ~/.ssh/config are listed automatically"),
     ("?", "shows every key"),
 )
 

@@ -175,7 +175,7 @@ def details(
     if checking:
         lines.append(Line.of((f"{symbols.wait} checking", ACCENT)))
     elif check is None:
-        lines.append(key_hint("c", "reaches it and reads what it is", "not checked yet: "))
+        lines.append(key_hint("c", "connects and collects facts", "not checked yet: "))
     else:
         lines += verdict_lines(check, symbols, width)
     role = [("role", runs)] if (runs := role_runs(host, seen.selection)) else []

@@ -490,5 +490,5 @@ class LiveScreen(VersusScreen):
     def action_detach(self) -> None:
         """Leave the screen; the run needs nobody to watch it."""
         if not self.feed.replay and not self.feed.state.ended:
-            self.notify(f"{self.run_dir.name} goes on; 4 brings you back")
+            self.notify(f"{self.run_dir.name} is still running; press 4 to watch")
         self.shell.go("runs" if self.feed.replay else "hosts")

@@ -296,7 +296,7 @@ class VersusScreen(SearchingScreen):
         if self.search.searches:
             self.notify("a search measures other points each time: c on Runs compares it with others")
         elif self.plan is None:
-            self.notify("the plan of this run cannot be read: nothing is known to be like it")
+            self.notify("the plan of this run cannot be read, so no similar run can be found")
         elif self.behinds is None:
             self.find_behinds()
         else:

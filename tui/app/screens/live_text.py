@@ -245,7 +245,7 @@ def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]
     if is_gone(feed):
         advice = [
             "Its process died without a word. R takes the run over while its load lives,",
-            "or collects what hosts still hold. Their leases end loads that nobody steers.",
+            "or collects what hosts still hold. Loads without an engine stop when their leases expire.",
         ]
         return ending(" engine is gone ", "badge-bad", "", "Enter: result so far", [*advice, *problems], width)
     if state.ended:

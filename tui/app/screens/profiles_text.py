@@ -225,7 +225,7 @@ def layout_text(layout: bool | str) -> str:
     """Return whether test files are written first."""
     if isinstance(layout, str):
         return f"as parameter {layout.strip('{}')} says"
-    return "test files are written whole first" if layout else "none"
+    return "files are laid out before the run" if layout else "none"
 
 
 def param_lines(profile: Profile, width: int) -> Iterator[Line]:

@@ -226,7 +226,7 @@ def time_lines(page: Page, width: int, height: int) -> list[Line]:
     """Return the charts of the shown step one below the other, then a line a host."""
     step = page.shown_step
     if step is None or step.series is None:
-        return [Line.of(("nothing is known of this run over time: there are no samples", LABEL))]
+        return [Line.of(("no samples: nothing to show over time", LABEL))]
     rates: Drawn = "bandwidth" if page.metric == "bandwidth" else "iops"
     order: tuple[Drawn, ...] = ("latency", "p99", rates) if page.metric == "latency" else (rates, "latency", "p99")
     title = "Over time" if len(page.jobs) < 2 else "Over time, all jobs"

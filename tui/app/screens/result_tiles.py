@@ -206,7 +206,7 @@ def judgement(record: RunRecord) -> list[Run]:
     """Return how the run ended, what was checked and what was found."""
     from tui.view.step_notes import checks_text
 
-    words = {"complete": ("every host has a final result", "good" if record.verdict in ("valid", None) else "warn")}
+    words = {"complete": ("all hosts reported", "good" if record.verdict in ("valid", None) else "warn")}
     text, key = words.get(record.state, (record.reason or f"the run is {record.state}", "warn"))
     if record.state == "failed" or record.verdict == "invalid":
         key = "bad"

@@ -183,7 +183,7 @@ def fields_words() -> Words:
         name_limits="in the field 'limits', such as p99.9 < 2ms",
         name_hosts="1 chooses more",
         no_search="'search' says none",
-        what_searches="what it sustains is told by another word in 'search'",
+        what_searches="another word in 'search' measures what it sustains",
     )
 
 

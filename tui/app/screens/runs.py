@@ -440,7 +440,7 @@ class RunsScreen(RunListScreen):
         if run_dir is None or not self.is_ours(run_dir):
             return
         if self.shell.run_is_alive(run_dir):
-            self.notify("this run goes on: stop it on Live first", severity="warning")
+            self.notify("this run is still running: stop it on Live first", severity="warning")
             return
         from tui.library.unfinished import check_removable, still_on_hosts
 

@@ -41,7 +41,7 @@ class Acting(AppShell):
         try:
             found = await asyncio.to_thread(resuming.lacking, run_dir)
             if not found:
-                self.notify("this run lacks no step")
+                self.notify("nothing to resume")
                 return
             mode = await resuming.ask_to_resume(self, run_dir, found)
         except BenchtuiError as error:

@@ -103,7 +103,7 @@ async def write_report(
     if wanted.where.endswith("/") or is_folder(path):
         path = free_path(path, "report-redacted" if wanted.redact else name_of(sides), wanted.format)
     if is_there(path):
-        raise UsageError(Problem("is there already: name another file", file=str(path)))
+        raise UsageError(Problem("exists; name another file", file=str(path)))
     words = [sys.executable, "-m", "tui", "report", *(",".join(map(str, side)) for side in sides)]
     words += [f"--output={path.absolute()}", f"--format={wanted.format}", *(f"--across={name}" for name in across)]
     words += ["--redact"] if wanted.redact else []

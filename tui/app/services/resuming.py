@@ -197,7 +197,7 @@ def resume_question(name: str, found: MissingSteps) -> Confirm:
         answers.append(DialogChoice("resume-failed", "f", f"Failed ones too: {steps(found.with_failed)}"))
     if found.spent is not None:
         answers.append(DialogChoice("more", "m", "More points or time"))
-    body = f"{name}\nWhat is done stays as it is; the record is made again when the rest is measured."
+    body = f"{name}\nWhat is done stays as it is; the record is rebuilt when the rest is measured."
     return Confirm("Resume this run?", body, tuple(answers))
 
 

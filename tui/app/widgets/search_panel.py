@@ -86,7 +86,7 @@ class SearchPanel(Lines):
             return Line.of(*clip([("found  ", LABEL), ("working out what the points say", TEXT)], width))
         found = headline_text(view.record) if view is not None else ""
         label = "found  " if view is not None and view.ended else "so far "
-        return Line.of(*clip([(label, LABEL), (found or "nothing is known yet", VALUE if found else TEXT)], width))
+        return Line.of(*clip([(label, LABEL), (found or "no points yet", VALUE if found else TEXT)], width))
 
     def _now(self, width: int) -> list[Line]:
         view = self.view

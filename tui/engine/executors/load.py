@@ -44,8 +44,8 @@ async def _follow(run: TaskRun, state: HostStateName) -> Outcome:
         except Exception as fault:
             return await _give_up(run, fault)
     except asyncio.CancelledError:
-        run.session.enter("lost", "the end of its load could not be confirmed")
-        run.session.problem(run.phase, "stop-unconfirmed", "the end of its load could not be confirmed", fatal=False)
+        run.session.enter("lost", "not confirmed that the load has stopped")
+        run.session.problem(run.phase, "stop-unconfirmed", "not confirmed that the load has stopped", fatal=False)
         return Outcome(None, "unconfirmed", collected=False)
 
 
@@ -58,7 +58,7 @@ async def _give_up(run: TaskRun, fault: Exception) -> Outcome:
             await run.stop(abort=True)
     except Exception as untold:
         reason = host_error(run.session.name, untold).message
-        run.session.say("warning", f"its load could not be ended: {reason}; its lease will end it")
+        run.session.say("warning", f"the load was not stopped: {reason}; it stops when the lease expires")
     return run.lost(error.code if error.code == FLOODED else OUR_FAULT)
 
 
@@ -180,6 +180,6 @@ async def _stop_one(run: TaskRun, mode: StopMode) -> None:
             late = isinstance(error, TimeoutError)
             reason = f"no answer in {DELIVERY_S:g}s" if late else host_error(run.session.name, error).message
             if not warned:
-                run.session.say("warning", f"{mode} could not be delivered: {reason}; its lease will end the load")
+                run.session.say("warning", f"{mode} was not delivered: {reason}; the load stops when the lease expires")
             warned = True
         await asyncio.sleep(RETRY_S)

@@ -47,12 +47,12 @@ ASKED_TO_END = ("stop", "abort")
 T = TypeVar("T")
 FREE_S = 5.0
 ENDS = {
-    "lease": ("lease-expired", "nobody renewed the lease: the agent ended the load"),
+    "lease": ("lease-expired", "lease expired: the host stopped the load"),
     "supervisor-died": ("supervisor-died", "the agent's supervisor was killed; the rest of the load was ended"),
     "host-rebooted": ("host-rebooted", "the host was rebooted while it measured"),
     "spool-full": ("spool-full", "no space left in the agent's directory under /tmp on the host: output is lost"),
     "runner-died": ("runner-died", "the shell that ran the load was killed"),
-    "unknown": ("end-unknown", "its output is here, but how its command ended could not be asked any more"),
+    "unknown": ("end-unknown", "output collected; exit code unknown: the host did not answer"),
 }
 
 
@@ -166,7 +166,7 @@ async def _disarm(run: TaskRun) -> None:
 
 
 def _still_armed(session: HostSession, error: HostError) -> None:
-    session.say("warning", f"could not be disarmed: {error.message}; its lease will end it")
+    session.say("warning", f"not disarmed: {error.message}; it ends when the lease expires")
 
 
 async def say_go(ctx: RunContext, runs: list[TaskRun]) -> None:

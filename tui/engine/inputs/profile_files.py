@@ -53,7 +53,7 @@ def create(catalogue: Catalogue, tag: str, text: str) -> Path:
     own = catalogue.own_file(tag)
     path = own or catalogue.user_dir / f"{tag}.yaml"
     if own or path.exists():
-        raise UsageError(f"profile '{tag}' is there already: {path}; choose another name")
+        raise UsageError(f"profile '{tag}' exists: {path}; choose another name")
     write_new(path, with_modeline(text, path, catalogue.user_dir))
     write_schema(catalogue.user_dir)
     return path

@@ -32,7 +32,7 @@ class Words(Struct, frozen=True):
     name_limits: str = "--slo 'p99.9<2ms', the field limits on Review"
     name_hosts: str = "name more with --hosts"
     no_search: str = "--no-search was given"
-    what_searches: str = "what it sustains is told by benchtui capacity, or by run --curve or --scaling"
+    what_searches: str = "benchtui capacity, or run --curve or --scaling, measures what it sustains"
 
 
 OPTIONS = Words()

@@ -113,7 +113,7 @@ def judge_targets(plan: Plan, host: str, findings: HostFindings) -> Iterator[Pro
             yield from judge_device(facts, plan.destroy)
     for image in dict.fromkeys(image for task in tasks_of(plan, host) for image in task.images):
         if image not in plan.destroy:
-            what = f"the image {image} loses what it holds, and no host can tell whether somebody uses it"
+            what = f"the image {image} is overwritten, and no host can tell whether it is in use"
             yield "destroy-not-confirmed", f"{what}; {agree(f'--destroy {image}')}"
     foreign = foreign_files(touched, findings)
     unnamed = [path for path in foreign if not is_named(path, plan.destroy)]
@@ -159,7 +159,7 @@ def refusals(facts: DeviceFacts) -> Iterator[Problem]:
     if facts.kind == "other":
         yield "target-not-a-device", f"{facts.path} is no device: a file or directory of that name stands there"
     elif not facts.name:
-        yield "device-unknown", f"{facts.path}: /sys knows nothing of it, so that nobody can tell whether it is in use"
+        yield "device-unknown", f"{facts.path}: not in /sys, so it is unknown whether it is in use"
     elif facts.uses:
         code = "device-mounted" if any(use.kind == "mount" for use in facts.uses) else "device-in-use"
         yield code, f"{facts.path}: {', '.join(use.text for use in facts.uses)}; {REFUSED}"
@@ -181,7 +181,7 @@ def holds(facts: DeviceFacts) -> str:
     what = ", ".join(f"{content(kind)}{'' if member == facts.name else f' on {member}'}" for member, kind in found)
     inner_first = sorted({member for member, _ in found}, reverse=True)
     nodes = " ".join(members.get(member, f"/dev/{member}") for member in inner_first)
-    return f"{facts.path} holds {what}; if nobody needs it any more, remove it yourself first: wipefs --all {nodes}"
+    return f"{facts.path} holds {what}; if it is no longer needed, remove it first: wipefs --all {nodes}"
 
 
 def content(kind: str) -> str:

@@ -162,7 +162,7 @@ def doubts(cluster: Cluster) -> dict[str, list[str]]:
     for host, facts in cluster.facts.items():
         told = []
         if facts.cpus and facts.cpus < ranks:
-            told.append(f"{ranks} ranks share {facts.cpus} CPUs; ranks that wait keep a CPU busy")
+            told.append(f"{ranks} ranks share {facts.cpus} CPUs; waiting ranks spin")
         if facts.running:
             told.append(f"{facts.running} processes named {posixpath.basename(facts.program)} run already")
         if facts.old and host == cluster.head:

@@ -115,7 +115,7 @@ async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
         wrong = [*wrong, *(each.first for each in many if each.there)]
     one = wrong[0].replace(FILE_NUMBER, "0") if wrong else ""
     if wrong and task.expects == "absent":
-        message = f"{one} is there already: opening is not creating; remove such files first{more('files-there')}"
+        message = f"{one} exists: opening is not creating; remove such files first{more('files-there')}"
         session.problem("preflight", "files-there", message)
     elif wrong:
         message = f"{one} is not there; create such files first, with the same parameters{more('files-missing')}"

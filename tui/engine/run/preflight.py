@@ -276,7 +276,7 @@ def tell_expired(session: HostSession, expired: Expired) -> None:
         session.say("warning", text)
     for gone in expired.removed:
         text = f"removed the spool of run {gone.run} under /tmp ({units.size(gone.size)})"
-        session.say("info", f"{text}: nobody collected it in {KEPT_DAYS} days")
+        session.say("info", f"{text}: not collected for {KEPT_DAYS} days")
 
 
 def tell_leftovers(session: HostSession, tasks: Sequence[TaskDir]) -> None:

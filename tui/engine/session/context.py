@@ -273,7 +273,7 @@ class HostsAway(RunRefused):
     """Ends a search whose hosts are lost and do not come back: fewer hosts sustain something else."""
 
     def __init__(self, hosts: Sequence[str]) -> None:
-        why = "what all hosts sustain cannot be told by the others; runs resume, or u on Runs, goes on once it is back"
+        why = "a search needs all hosts; continue with runs resume, or u on Runs, once it is back"
         super().__init__("partial", EXIT_PARTIAL, f"{', '.join(hosts)} lost: {why}")
 
 

@@ -276,7 +276,7 @@ class TaskRun:
     async def _resume(self, state: HostStateName, detail: str) -> bool:
         self.session.lose(detail)
         detail = detail.removeprefix("connection lost: ")
-        self.session.say("warning", f"connection lost ({detail}); the load goes on, reconnecting")
+        self.session.say("warning", f"connection lost ({detail}); the load keeps running; reconnecting")
         deadline = asyncio.get_running_loop().time() + self.lease_s
         while (left := deadline - asyncio.get_running_loop().time()) > 0:
             if not await self.session.reconnect(left):

@@ -271,7 +271,7 @@ class TelemetryRun:
 
     def _tell(self, why: str) -> None:
         if not self.over:
-            self.session.say("warning", f"no telemetry from here on: {why}; the load goes on without it")
+            self.session.say("warning", f"telemetry stopped: {why}; the load keeps running")
 
 
 @dataclass

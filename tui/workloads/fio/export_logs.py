@@ -16,7 +16,7 @@ DIRECTIONS = {"read": 0, "write": 1, "trim": 2}
 def _files(source: ExportSource) -> Iterator[ExportFile]:
     found = [each for each in measured(source.record) if each.step.series is not None]
     if not found:
-        raise UsageError(f"{source.record.run_id}: nothing is known of it second by second, so there are no logs")
+        raise UsageError(f"{source.record.run_id}: has no per-second series; logs need one")
     for folder, each in placed(found):
         kind = source.record.latency_kind_of(each.step)
         for host in _hosts(each):

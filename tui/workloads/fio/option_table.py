@@ -23,8 +23,8 @@ UNSEEN = {
     "replay_redirect": "what is replayed is not known before the run",
     "merge_blktrace_file": "fio would write a file that no plan names",
     "profile": "fio would run jobs of its own; write them under 'jobs'",
-    "libblkio_path": "nobody looks at that device before the run; name it with 'filename'",
-    "libblkio_pre_connect_props": "it can name a device that nobody looks at before the run",
+    "libblkio_path": "benchtui does not check that device before the run; name it with 'filename'",
+    "libblkio_pre_connect_props": "it can name a device that benchtui does not check before the run",
     "ioscheduler": "it changes the device for everybody; set it on the hosts, benchtui records it",
     "donorname": "fio would overwrite and remove a file that no plan names",
     "dp_scheme": "fio would read a file of the host that no plan names",
@@ -79,8 +79,8 @@ ENGINES_OF_NOTHING = ("null", "cpuio", "page_fault")
 ENGINES_OF_NETWORKS = ("net", "netsplice", "rdma")  # what they send is stored nowhere
 UNSEEN_ENGINES = {
     "exec": "no command of a profile runs on a host",
-    "pmemblk": "the name of its file holds more than a path, and nobody looks at that file before the run",
-    "libblkio": "nobody looks at its device before the run",
+    "pmemblk": "the name of its file holds more than a path, and benchtui does not check that file before the run",
+    "libblkio": "benchtui does not check its device before the run",
 }
 _TARGET_OPTIONS = frozenset(name for names in TARGETS.values() for name in names) - frozenset(PLACES)
 _CLASSES: dict[str, Reach] = {
@@ -126,7 +126,7 @@ def reach_problem(name: str, text: str) -> str | None:
     if name in _PATTERNS and "'" in text:
         return f"found {shown(text)}; a pattern from a file is not allowed: fio would read a file that no plan names"
     if is_log(name) and ("/" in text or "$" in text):
-        return f"found {shown(text)}; a log is given by its plain name: fio overwrites what stands at a path"
+        return f"found {shown(text)}; a log is given by its plain name: fio overwrites what is at a path"
     if name in ("iomem", "mem") and text.startswith("mmap") and ":" in text:
         return f"found {shown(text)}; memory from a file is not allowed: fio overwrites that file"
     if name == "cgroup" and ".." in text.split("/"):

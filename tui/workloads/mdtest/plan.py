@@ -81,7 +81,7 @@ def _problems(tag: str, texts: Mapping[str, str]) -> list[Problem]:
         found.append(Problem(f"{tag}: mdtest.directory: '{texts['directory']}': {why}"))
     if not addresses_fit(texts["addresses"]):
         allowed = "auto, a network such as 10.0.0.0/24, or h1=10.0.0.1,h2=10.0.0.2"
-        found.append(Problem(f"{tag}: mdtest.addresses: '{texts['addresses']}' is none of: {allowed}"))
+        found.append(Problem(f"{tag}: mdtest.addresses: '{texts['addresses']}' is not one of: {allowed}"))
     if not re.fullmatch(r"[A-Za-z0-9._/+-]+", texts["program"]):
         found.append(Problem(f"{tag}: mdtest.program: '{texts['program']}' is not a program's name or path"))
     return found

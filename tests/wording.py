@@ -1,0 +1,57 @@
+"""Phrases that are no English an engineer would write, and came back before: no text of the product has them.
+
+``python -m tests.wording`` lists them with their places; `make lint` runs it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PHRASES = {
+    r"nobody (can|knows|looks|tells?)": "name the actor, or say: unknown, inconclusive",
+    r"nothing is known": "say what is missing: no samples, no start time",
+    r"\bgoes on\b": "is still running; continues",
+    r"\bis told\b": "gets; sees",
+    r"\blacks no\b": "nothing to ...",
+    r"(is|was) there already": "exists",
+    r"told apart": "within noise",
+    r"held against": "compared with",
+    r"(stands|stood) (at|beside|behind)\b": "is at; is next to",
+    r"\bruns? of ours\b": "earlier runs; runs of benchtui",
+    r"more would give more": "raise the queue depth",
+    r"as far as .{1,30} can tell": "state what was checked",
+    r"all but stood": "stalled",
+    r"checks? made|made again": "ran; repetition",
+}
+
+
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the string literals of a module with their lines, docstrings aside."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            yield node.lineno, node.value
+
+
+def found_in(path: Path) -> Iterator[str]:
+    """Yield ``FILE:LINE: 'phrase': advice`` of each phrase in a module's texts."""
+    for line, text in texts(path):
+        for pattern, advice in PHRASES.items():
+            if match := re.search(pattern, text):
+                yield f"{path.relative_to(ROOT)}:{line}: {match[0]!r}: {advice}"
+
+
+def main() -> int:
+    """Print what is found; 1 when there is any."""
+    found = [each for path in sorted((ROOT / "tui").rglob("*.py")) for each in found_in(path)]
+    print("\n".join(found), end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
