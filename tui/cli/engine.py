@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -36,6 +37,7 @@ def _write_record(run_dir: Path) -> None:
         print(f"benchtui: {run_dir}: the record was not written: {error.strerror}", file=sys.stderr)
         return
     write_texts(run_dir, record)
+    _seal(run_dir)
     if record.proves is None:
         return
     from tui.library.additions import tell_proved
@@ -44,3 +46,13 @@ def _write_record(run_dir: Path) -> None:
         tell_proved(run_dir, record)
     except (BenchtuiError, OSError) as error:  # its own record has it
         print(f"benchtui: {record.proves.run_id} was not told what this showed: {error}", file=sys.stderr)
+
+
+def _seal(run_dir: Path) -> None:
+    from tui.library.seal import seal
+    from tui.model.paths import Paths
+
+    try:
+        seal(run_dir, Paths.from_environ(os.environ).seal_key)
+    except OSError as error:
+        print(f"benchtui: {run_dir}: the run was not sealed: {error.filename}: {error.strerror}", file=sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +17,7 @@ from tui.cli.shared.experiments import span_of
 from tui.journal.rundir import is_running
 from tui.library.runs import RunStore
 from tui.library.summary import parse_tags, rename, retag, star, tags_text
-from tui.model.paths import from_home, is_there
+from tui.model.paths import Paths, from_home, is_there
 from tui.model.plain import printable
 from tui.model.problem import BenchtuiError, UsageError, did_you_mean
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
@@ -310,15 +311,16 @@ def _verified(ref: str, signer: Path | None, store: RunStore) -> tuple[Verified,
     from tui.library.verify import Verified, verify_pack, verify_run
 
     path, name = from_home(ref), Path(ref).name
+    own_key = Paths.from_environ(os.environ).seal_key
     try:
         if is_there(path) and path.is_file() and path.name != RECORD_FILE:
-            return verify_pack(path, signer)
+            return verify_pack(path, signer, own_key)
         if signer is not None:
             raise UsageError(f"{ref}: --signer is of packed runs; what is signed is the file")
         run_dir = store.resolve(ref)
         name = run_dir.name
         check_removable(run_dir)
-        return verify_run(run_dir), ""
+        return verify_run(run_dir, own_key), ""
     except UsageError:
         raise
     except BenchtuiError as error:
@@ -332,6 +334,7 @@ def _as_json(verified: Verified) -> dict[str, object]:
         "outcome": words[verified.exit_code],
         "differs": verified.differs,
         "remarks": [*verified.remarks, *filter(None, [verified.underived])],
+        "sealed_by": verified.sealed_by or None,
         "files": verified.files,
         "results": verified.results,
         "values": verified.values,
@@ -351,6 +354,7 @@ def lines_of(verified: Verified, signed: str) -> list[str]:
         *(f"  {text}" for text in verified.differs[:SHOWN]),
         *([f"  and {rest} more"] if rest > 0 else []),
         *(f"  {text}" for text in verified.remarks),
+        *([f"  sealed at its end by {verified.sealed_by}"] if verified.sealed_by else []),
         *([f"  signed by {signed}"] if signed else []),
     ]
 

@@ -26,6 +26,7 @@ from tui.library.build import build_record
 from tui.library.load import load_record
 from tui.library.manifest import check, damaged, fingerprint
 from tui.library.pack import PackedRun, read_pack
+from tui.library.seal import broken
 from tui.model.bounded import read_file
 from tui.model.event import DirectionResult, HostResult, MetadataResult, RunStarted, Sample, StepStarted, TaskEnded
 from tui.model.plain import printable, printable_lines
@@ -258,6 +259,7 @@ class Verified:
     differs: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     underived: str = ""
+    sealed_by: str = ""  # whose key, in words; empty: the run has no seal
     files: int = 0
     results: int = 0  # results and samples that were read again from the raw output
     values: int = 0  # values of run.json that were derived again
@@ -268,11 +270,19 @@ class Verified:
         return 1 if self.differs else 3 if self.underived else 0
 
 
-def verify_run(run_dir: Path) -> Verified:
-    """Hold the record of a run that is over against everything that it was made of. Raises BenchtuiError."""
+def verify_run(run_dir: Path, own_key: Path | None = None) -> Verified:
+    """Compare the record of a run that is over with everything that it was made of. Raises BenchtuiError.
+
+    `own_key`: the key that seals runs on this machine.
+    """
     record = load_record(run_dir)
     found = Verified(printable(run_dir.name), files=len(record.provenance.artefacts))
     found.differs += damaged(run_dir, record.provenance.artefacts)
+    try:
+        found.sealed_by, changed = broken(run_dir, own_key)
+    except OSError as error:
+        raise BenchtuiError(f"{run_dir.name}: {error.filename}: cannot be read: {error.strerror}") from error
+    found.differs += changed
     if not (run_dir / RECORD_FILE).exists():
         found.underived = f"it has no {RECORD_FILE} to compare with its journal"
     elif (run_dir / JOURNAL_FILE).exists():
@@ -419,7 +429,7 @@ def _origin(file: Path, packed: PackedRun, signed: str) -> bytes:
     return msgspec.json.encode(told) + b"\n"
 
 
-def verify_pack(file: Path, signer: Path | None = None) -> tuple[Verified, str]:
+def verify_pack(file: Path, signer: Path | None = None, own_key: Path | None = None) -> tuple[Verified, str]:
     """Return what is to be said of the run in a file, and who signed it. Raises BenchtuiError."""
     with _scratch() as folder:
         made = folder / "run"
@@ -427,7 +437,7 @@ def verify_pack(file: Path, signer: Path | None = None) -> tuple[Verified, str]:
         packed = read_pack(file, made)
         signed = signer_of(packed, file, signer)
         run_dir = made.rename(folder / packed.manifest.run_id)
-        return verify_run(run_dir), signed
+        return verify_run(run_dir, own_key), signed
 
 
 @contextmanager

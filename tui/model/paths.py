@@ -49,6 +49,11 @@ class Paths(NamedTuple):
         return self.config / "known_hosts"
 
     @property
+    def seal_key(self) -> Path:
+        """The private key that seals this user's runs; made with the first one. Its public half has .pub behind it."""
+        return self.config / "seal_key"
+
+    @property
     def settings(self) -> Path:
         """What the user wants everywhere; see tui.model.settings."""
         return self.config / "config.yaml"

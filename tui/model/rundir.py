@@ -20,6 +20,7 @@ ORIGIN_FILE = "origin.json"  # of a run that was unpacked: which file it came fr
 COMMAND_FILE = "command.txt"  # how to repeat the run, for people
 TEXT_FILE = "summary.txt"  # what `runs show` printed at its end
 REPORT_FILE = "report.html"  # where the settings ask for it; of a run that was unpacked: as its packer read it
+SEAL_FILE = "seal.json"  # sums of plan, journal and raw output at the end, signed
 RAW_DIR = "raw"
 
 OF_THIS_MACHINE = frozenset((SUMMARY_FILE, PID_FILE, RESERVE_FILE, SOCKET_FILE, ORIGIN_FILE))

@@ -1,0 +1,154 @@
+"""The seal of a run: sums of what it left when its engine ended, signed with a key of the machine that ran it.
+
+It covers the plan, the raw output and the journal up to that moment: a note that is added later leaves it whole. The
+record is not in it: `runs verify` derives it again from these."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct, field
+
+from tui.journal.rundir import write_atomic
+from tui.library.manifest import sha256_of
+from tui.model.bounded import MOST_SMALL_BYTES, NO_JSON, open_plain, read_file
+from tui.model.plain_data import PlainDecoder
+from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, RAW_DIR, SEAL_FILE, begun_utc
+
+if TYPE_CHECKING:
+    from asyncssh import SSHKey
+
+SCHEMA = "benchtui.seal/1"
+KIND = "ssh-ed25519"
+BLOCK = 1 << 20
+
+
+class Seal(Struct):
+    """What was signed, and by which key. `key` is a line of an OpenSSH public key file, `signature` is base64."""
+
+    run_id: str
+    journal_bytes: int
+    journal_sha256: str
+    files: dict[str, str] = field(default_factory=dict)  # path below the run's directory: SHA-256
+    key: str = ""
+    signature: str = ""
+    schema: str = SCHEMA
+
+    @property
+    def text(self) -> bytes:
+        """What is signed."""
+        return msgspec.json.encode(msgspec.structs.replace(self, signature=""), order="sorted")
+
+
+_seals = PlainDecoder(Seal)
+
+
+def seal(run_dir: Path, key_file: Path) -> None:
+    """Sign what a run has left, with the key in a file; the key is made when there is none. Raises OSError."""
+    key = _own_key(key_file)
+    journal = run_dir / JOURNAL_FILE
+    size = journal.stat().st_size
+    made = Seal(run_dir.name, size, _sha256_of_begin(journal, size), dict(_sums(run_dir)))
+    made.key = key.export_public_key("openssh").decode().strip()
+    signature = key.sign(made.text, KIND.encode())
+    made.signature = base64.b64encode(signature).decode()
+    write_atomic(run_dir / SEAL_FILE, msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
+
+
+def broken(run_dir: Path, own_key: Path | None = None) -> tuple[str, list[str]]:
+    """Return who sealed a run, in words, and what is not as it was then; two times nothing for a run without a seal.
+
+    `own_key`: the key of this machine. Raises OSError.
+    """
+    path = run_dir / SEAL_FILE
+    if not path.exists():
+        return "", []
+    try:
+        found = _seals.decode(read_file(path, MOST_SMALL_BYTES))
+    except NO_JSON as error:
+        return "", [f"{SEAL_FILE}: cannot be read: {error}"]
+    who = _signer(found)
+    if not who:
+        return "", [f"{SEAL_FILE}: its signature is not of its content"]
+    other = found.run_id != run_dir.name and begun_utc(run_dir.name) is not None  # else a person named it
+    differs = [f"{SEAL_FILE}: is of run {found.run_id}"] if other else []
+    differs += [f"{path}: is not what was sealed" for path in _changed(run_dir, found)]
+    whose = " of this machine" if own_key is not None and _is_own(found, own_key) else ", not one of this machine"
+    return f"{who}{whose}", differs
+
+
+def _changed(run_dir: Path, found: Seal) -> Iterator[str]:
+    """Yield files that are missing, were changed, or are beside those that were sealed."""
+    now = dict(_sums(run_dir))
+    yield from sorted(name for name in found.files.keys() | now.keys() if found.files.get(name) != now.get(name))
+    journal = run_dir / JOURNAL_FILE
+    size = journal.stat().st_size if journal.is_file() else -1
+    if size < found.journal_bytes or _sha256_of_begin(journal, found.journal_bytes) != found.journal_sha256:
+        yield JOURNAL_FILE
+
+
+def _sums(run_dir: Path) -> Iterator[tuple[str, str]]:
+    """Yield path and SHA-256 of the plan and of each file of raw output."""
+    raw = run_dir / RAW_DIR
+    for path in [run_dir / PLAN_FILE, *(sorted(raw.rglob("*")) if raw.is_dir() else [])]:
+        if path.is_file() and not path.is_symlink():
+            yield str(path.relative_to(run_dir)), sha256_of(path)
+
+
+def _sha256_of_begin(path: Path, size: int) -> str:
+    digest = hashlib.sha256()
+    with open_plain(path) as file:
+        while size > 0 and (block := file.read(min(BLOCK, size))):
+            digest.update(block)
+            size -= len(block)
+    return digest.hexdigest()
+
+
+def _signer(found: Seal) -> str:
+    """Return the fingerprint of the key that made a seal; empty when the signature is of something else."""
+    import asyncssh
+
+    try:
+        key = asyncssh.import_public_key(found.key)
+        signature = base64.b64decode(found.signature, validate=True)
+        return key.get_fingerprint() if key.verify(found.text, signature) else ""
+    except (asyncssh.KeyImportError, binascii.Error, ValueError):
+        return ""
+
+
+def _is_own(found: Seal, key_file: Path) -> bool:
+    public = key_file.with_name(f"{key_file.name}.pub")
+    if not public.is_file():
+        return False
+    return read_file(public, MOST_SMALL_BYTES).split()[:2] == found.key.encode().split()[:2]
+
+
+def _own_key(path: Path) -> SSHKey:
+    """Return the key of this machine's user, made when there is none; nobody else can read it. Raises OSError."""
+    import asyncssh
+
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        made = asyncssh.generate_private_key(KIND, comment="benchtui seal")
+        new = path.with_name(f"{path.name}.{os.getpid()}")
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(made.export_private_key("openssh"))
+        try:
+            os.link(new, path)  # whoever comes first: another engine may make one at this moment
+        except FileExistsError:
+            pass
+        finally:
+            new.unlink()
+    key = asyncssh.import_private_key(read_file(path, MOST_SMALL_BYTES))
+    public = path.with_name(f"{path.name}.pub")
+    if not public.exists():
+        write_atomic(public, key.export_public_key("openssh"))
+    return key
