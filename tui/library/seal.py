@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SCHEMA = "benchtui.seal/1"
 KIND = "ssh-ed25519"
 BLOCK = 1 << 20
+MOST_SEAL_BYTES = 32 << 20  # a line for each file of raw output
 
 
 class Seal(Struct):
@@ -71,7 +72,7 @@ def broken(run_dir: Path, own_key: Path | None = None) -> tuple[str, list[str]]:
     if not path.exists():
         return "", []
     try:
-        found = _seals.decode(read_file(path, MOST_SMALL_BYTES))
+        found = _seals.decode(read_file(path, MOST_SEAL_BYTES))
     except NO_JSON as error:
         return "", [f"{SEAL_FILE}: cannot be read: {error}"]
     who = _signer(found)
