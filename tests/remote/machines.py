@@ -191,6 +191,13 @@ def multipath() -> dict[str, str]:
     return {**dm, "/data": "/", "/proc/self/mountinfo": MOUNTS + mount}
 
 
+def loop_device(backing: str, *mounts: str) -> dict[str, str]:
+    """/data on /dev/loop0, which is the file `backing`; `mounts`: lines of mountinfo beside it."""
+    loop = disk("loop0", f"{BLOCK}/loop0", number="7:0", **QUEUE) | {f"{BLOCK}/loop0/loop/backing_file": backing}
+    lines = ["51 22 7:0 / /data rw,noatime - ext4 /dev/loop0 rw", *mounts]
+    return {**loop, "/data": "/", "/dev/loop0": "", "/proc/self/mountinfo": MOUNTS + "\n".join(lines) + "\n"}
+
+
 def nvme_raid() -> dict[str, str]:
     """/dev/md0, a RAID-5 that is rebuilt, on three disks of NVMe over TCP, each with two paths."""
     md = disk("md0", f"{BLOCK}/md0", number="9:0", **QUEUE)

@@ -195,6 +195,33 @@ async def test_disk_below_a_partition(tmp_path: Path, shell: str) -> None:
     assert disk.read_ahead_bytes == 128 << 10
 
 
+IN_MEMORY = "52 22 0:30 / /dev/shm rw - tmpfs tmpfs rw"
+
+
+async def test_a_loop_device_is_followed_to_what_its_file_is_on(tmp_path: Path, shell: str) -> None:
+    root = machines.plant(tmp_path, machines.loop_device("/dev/shm/disk.img", IN_MEMORY) | {"/dev/shm": "/"})
+    facts = await facts_of(root, shell, "/data/fio")
+    assert [(mount.path, mount.fstype) for mount in rows(facts, Mount)] == [
+        ("/data/fio", "ext4"),
+        ("/dev/shm/disk.img", "tmpfs"),
+    ]
+    assert [layer.backing for layer in rows(facts, BlockLayer)] == ["/dev/shm/disk.img"]
+
+
+async def test_an_overlay_is_followed_to_its_upper_directory(tmp_path: Path, shell: str) -> None:
+    overlay = "53 22 0:40 / /merged rw - overlay overlay rw,lowerdir=/low,upperdir=/data/up,workdir=/data/work"
+    machine = machines.loop_device("/dev/shm/disk.img", IN_MEMORY, overlay)
+    root = machines.plant(tmp_path, machine | {"/dev/shm": "/", "/merged": "/", "/data/up": "/"})
+    facts = await facts_of(root, shell, "/merged")
+    assert [mount.fstype for mount in rows(facts, Mount)] == ["overlay", "ext4", "tmpfs"]
+
+
+@pytest.mark.parametrize("backing", ["/data/itself.img", "/gone/disk.img (deleted)"])
+async def test_a_chain_that_leads_nowhere_ends(tmp_path: Path, shell: str, backing: str) -> None:
+    facts = await facts_of(machines.plant(tmp_path, machines.loop_device(backing)), shell, "/data")
+    assert rows(facts, Mount)[0].fstype == "ext4" and len(rows(facts, Mount)) <= 2
+
+
 async def test_limits_of_control_groups_are_the_smallest_on_the_way_up(tmp_path: Path, shell: str) -> None:
     v2 = await facts_of(machines.plant(tmp_path / "v2", machines.CGROUP_V2, machines.BIG_BOX), shell)
     assert (v2["cgroup_version"], v2["cgroup_cpus"], v2["cgroup_mem_bytes"]) == ("v2", 2.5, 4 << 30)

@@ -445,3 +445,40 @@ def test_every_threshold_is_asked_for_by_its_check(name: str) -> None:
     folder = Path(str(tui.judge.__file__)).parent
     assert any(f'"{name}"' in file.read_text(encoding="utf-8") for file in folder.glob("*.py"))
     assert name.partition(".")[0] in BY_ID
+
+
+# -- flushes
+
+
+SYNCING = JobLoad("w", ("write",), durable="fdatasync=1")
+
+
+def synced(median_ns: int, options: str = "rw,noatime", job: JobLoad = SYNCING) -> RunEvidence:
+    """Return a run whose syncs took so long, on a mount with these options."""
+    sync = direction(100.0, float(median_ns))
+    assert sync.lat is not None
+    sync.lat.percentiles_ns = {"50": median_ns}
+    mount = {"path": "/t", "at": "/t", "fstype": "xfs", "options": options.split(",")}
+    dirs = {"write": direction(100.0, 50_000.0), "sync": sync}
+    return evidence({"h1": dirs}, jobs=[job], facts={"mounts": [mount]})
+
+
+@pytest.mark.parametrize("option", ["nobarrier", "barrier=0"])
+def test_a_mount_that_drops_flushes_is_named(option: str) -> None:
+    assert said("flush-no-op", synced(100_000, f"rw,{option}")) == [("warning", 1)]
+
+
+@pytest.mark.parametrize(("median_ns", "doubt"), [(900, True), (2_900, True), (12_000, False), (400_000, False)])
+def test_a_flush_that_no_device_could_have_answered_is_a_doubt(median_ns: int, doubt: bool) -> None:
+    assert bool(found("flush-no-op", synced(median_ns))) is doubt
+
+
+def test_without_flushes_nothing_is_said_of_them() -> None:
+    with pytest.raises(UnknownError):
+        found("flush-no-op", synced(900, "rw,nobarrier", WRITER))
+
+
+@pytest.mark.parametrize(("device", "doubt"), [("ram0", True), ("zram1", True), ("nullb0", True), ("nvme0n1", False)])
+def test_a_device_in_memory_is_no_storage(device: str, doubt: bool) -> None:
+    at = evidence(facts={"devices": [{"name": device}]})
+    assert said("direct-io", at) == ([("error", device)] if doubt else [])

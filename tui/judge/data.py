@@ -10,14 +10,15 @@ from tui.judge.machines import file_systems, may_cache
 from tui.metrics import units
 from tui.metrics.steady import window_text
 from tui.model.criteria import default
-from tui.model.hostfacts import BlockLayer, Written, boot_of, number_of, rows, why_unknown
+from tui.model.hostfacts import BlockLayer, Mount, Written, boot_of, number_of, rows, why_unknown
 from tui.model.plan import JobLoad, common_paths, is_device, sharing_text
 from tui.record.progress import rounds_of_step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tui.model.record import HostRecord
+    from tui.model.step_record import DirectionRecord
 
 DURABLE = ("cache-off", "cache-protected")  # conditions that say what becomes of writes in a power cut
 
@@ -251,7 +252,7 @@ def _writers(at: StepEvidence) -> list[JobLoad]:
     "Data that shrinks",
     rule="what is written cannot be compressed or deduplicated, unless that is said beside the figure",
     advice="Use refill_buffers=1 and leave buffer options out; or quote the reduction together with the figure.",
-    source="zero_buffers, buffer_pattern, buffer_compress_percentage, dedupe_percentage",
+    source="zero_buffers, buffer_pattern, buffer_compress_percentage, dedupe_percentage, scramble_buffers",
 )
 def reducible(at: StepEvidence) -> Iterator[CheckResult]:
     """An array that compresses stores zeros for nothing: it was never asked to write what the figure says."""
@@ -279,4 +280,45 @@ def durability(at: StepEvidence) -> Iterator[CheckResult]:
         yield CheckResult("info", message, "none", "fsync")
 
 
-DATA_CHECKS = (written, working_set, caches_dropped, shared_files, same_offsets, reducible, durability)
+NO_BARRIER = ("nobarrier", "barrier=0", "fsync_mode=nobarrier")  # ext4 and XFS before 4.19; f2fs
+FLUSH_NS = 3000  # a command to a device over PCI Express and back takes longer
+
+
+@step_check(
+    "flush-no-op",
+    "Flushes reach the device",
+    rule="where writes are flushed, no mount below the target turns flushes into no-ops, and the median flush takes "
+    f"{FLUSH_NS / 1000:g} µs or more",
+    advice="Mount without nobarrier; look for libeatmydata (LD_PRELOAD), and for a virtual disk with cache=unsafe.",
+    source="mount options; latency of syncs. What a hypervisor, a controller or an NFS server (async) does with a "
+    "flush cannot be seen from a client",
+)
+def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
+    """A flush that no device is asked for costs nothing, and a power cut takes the data all the same."""
+    if not any(job.durable or job.flushed for job in _writers(at)):
+        raise UnknownError(Moot.SYNCS)
+    without = {
+        host.name: option
+        for host in at.run.hosts
+        for mount in rows(host.facts, Mount)
+        for option in mount.options
+        if option in NO_BARRIER
+    }
+    if without:
+        named = names_of([f"{host} ({option})" for host, option in without.items()])
+        message = f"flushes do not reach the device: mounted without barriers on {named}"
+        yield CheckResult("warning", message, len(without), 0, {"hosts": " ".join(without)})
+    took = {host: _median_sync(dirs) for host, dirs in at.record.results.per_host.items()}
+    quick = {host: median_ns for host, median_ns in took.items() if median_ns is not None and median_ns < FLUSH_NS}
+    if quick:
+        host = min(quick, key=lambda name: quick[name])
+        message = f"flushes take {units.latency(quick[host])} at the median on {host}: no device is that fast"
+        yield CheckResult("warning", message, quick[host], FLUSH_NS, {"hosts": " ".join(quick), "direction": "sync"})
+
+
+def _median_sync(dirs: Mapping[str, DirectionRecord]) -> int | None:
+    latency = dirs["sync"].lat if "sync" in dirs else None
+    return latency.percentiles_ns.get("50") if latency is not None and latency.percentiles_ns else None
+
+
+DATA_CHECKS = (written, working_set, caches_dropped, shared_files, same_offsets, reducible, durability, flush_no_op)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tui.model.record import HostRecord
 
 IN_MEMORY = ("tmpfs", "ramfs", "hugetlbfs", "devtmpfs")
+MEMORY_DEVICES = ("ram", "zram", "nullb")  # brd, zram; null_blk, which forgets what it is given
 MAY_CACHE = ("fuse", "9p", "virtiofs", "zfs", "ntfs", "vboxsf")  # takes direct I/O, and may cache all the same
 SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit")
 FULL = default("target-full.full")
@@ -45,15 +46,19 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
 @run_check(
     "direct-io",
     "Direct I/O is direct",
-    rule="the target is no file system in memory; a remark when its file system may cache in spite of direct I/O",
+    rule="the target, and what its loop devices and overlays are on, is in no memory; a remark when its file system "
+    "may cache in spite of direct I/O",
     advice="Measure on the storage itself; compare with a working set far beyond the memory of clients and servers.",
-    source="/proc/mounts of each target",
+    source="/proc/self/mountinfo and /sys/block of each target, down to the last device",
 )
 def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
     """O_DIRECT is a request. A file system in memory takes it and has no storage, others take it and cache."""
     kinds = {host.name: file_systems(host) for host in evidence.hosts}
-    if not any(kinds.values()):
-        raise UnknownError("the file system of the target is not known")
+    devices = {host.name: {layer.name for layer in rows(host.facts, BlockLayer)} for host in evidence.hosts}
+    if not any(kinds.values()) and not any(devices.values()):
+        raise UnknownError("neither file system nor device of the target is known")
+    in_memory = {host: {name for name in names if _is_memory(name)} for host, names in devices.items()}
+    yield from _named(in_memory, "error", "the target is in memory: no storage was measured")
     yield from _on_kind(kinds, IN_MEMORY, "error", "the target is in memory: no storage was measured")
     if any(job.direct for step in evidence.plan.steps for job in step.jobs):
         yield from _on_kind(kinds, MAY_CACHE, "info", "direct I/O may be served from a cache of the file system")
@@ -73,11 +78,19 @@ def may_cache(kind: str) -> bool:
 def _on_kind(
     kinds: dict[str, set[str]], doubtful: Sequence[str], severity: Severity, why: str
 ) -> Iterator[CheckResult]:
-    found = {
-        host: name for host, names in kinds.items() for name in sorted(names) if name.partition(".")[0] in doubtful
-    }
+    found = {host: {name for name in names if name.partition(".")[0] in doubtful} for host, names in kinds.items()}
+    yield from _named(found, severity, why)
+
+
+def _is_memory(device: str) -> bool:
+    return device.rstrip("0123456789") in MEMORY_DEVICES
+
+
+def _named(kinds: dict[str, set[str]], severity: Severity, why: str) -> Iterator[CheckResult]:
+    """Yield why something on these hosts is doubtful, with its names."""
+    found = {host: names for host, names in kinds.items() if names}
     if found:
-        name = ", ".join(sorted(set(found.values())))
+        name = ", ".join(sorted(set().union(*found.values())))
         yield CheckResult(
             severity, f"{why} ({name} on {names_of(list(found))})", name, "a disk", {"hosts": " ".join(found)}
         )

@@ -331,7 +331,14 @@ OBJECTIONS: tuple[Objection, ...] = (
         ("concurrency",),
     ),
     Objection("errors", "Errors were left out", ("tool-errors", "host-loss", "host-restart"), ("tool-errors",), errors),
-    Objection("durable", "The writes were not durable", ("no-flush", "sync"), ("no-flush",), attested, no_writes),
+    Objection(
+        "durable",
+        "The writes were not durable",
+        ("no-flush", "flush-no-op", "sync"),
+        ("no-flush",),
+        attested,
+        no_writes,
+    ),
     Objection(
         "clocks", "The clocks were wrong", ("clock-offset", "clock-step"), ("clock-offset",), clock_offsets, one_host
     ),

@@ -25,7 +25,7 @@ bt_facts() { # COUNT COMMAND... TARGET...: everything, with the checksums of com
   done
   bt_facts_nics
   bt_facts_fabrics
-  index=0 BT_SERVERS='' BT_SEEN='' BT_LAYERS=0 BT_LAST='' BT_LAST_NAME=''
+  index=0 BT_SERVERS='' BT_SEEN='' BT_LAYERS=0 BT_LAST='' BT_LAST_NAME='' BT_UNDER='' BT_TAKEN=''
   for target; do
     bt_facts_target "$index" "$target"
     index=$((index + 1))

@@ -86,10 +86,10 @@ bt_facts_fabrics() { # RDMA links and Fibre Channel ports
 
 # ---- targets ---------------------------------------------------------------------------------------------------
 
-bt_facts_target() { # INDEX PATH
-  local path="$2"
+bt_facts_target() { # INDEX PATH [FILE]: its mount and the devices below, then those below the files that these devices are
+  local path="$2" under=''
   if [ ! -d "$BT_ROOT$path" ]; then
-    case $path in /dev/*) bt_named_device "$path"; return ;; esac
+    case ${3:-}:$path in :/dev/*) bt_named_device "$path"; return ;; esac # but not a file in /dev/shm
     while [ -n "$path" ] && [ ! -d "$BT_ROOT$path" ]; do path=${path%/*}; done
   fi
   bt_real "$BT_ROOT${path:-/}" && path=${BT_GOT#"$BT_ROOT"}
@@ -106,6 +106,18 @@ bt_facts_target() { # INDEX PATH
   bt_col options "$BT_MOUNT_OPTIONS"
   bt_row mounts
   bt_mounted_devices
+  case $BT_MOUNT_TYPE:,$BT_MOUNT_OPTIONS in
+    overlay:*,upperdir=*)
+      under=${BT_MOUNT_OPTIONS#*upperdir=} under=${under%%,*}
+      [ ! -d "$BT_ROOT$under" ] || BT_UNDER=$BT_UNDER$under$BT_NL
+      ;;
+  esac
+  while [ -n "$BT_UNDER" ]; do
+    under=${BT_UNDER%%"$BT_NL"*} BT_UNDER=${BT_UNDER#*"$BT_NL"}
+    case $BT_NL$BT_TAKEN in *"$BT_NL$under$BT_NL"*) continue ;; esac
+    BT_TAKEN=$BT_TAKEN$under$BT_NL
+    bt_facts_target "$1" "$under" file
+  done
 }
 
 bt_mount_of() { # PATH: sets BT_MOUNT_AT, _DEV, _TYPE, _SOURCE, _OPTIONS from the last and longest mount above it
@@ -224,6 +236,7 @@ bt_layer() { # DIRECTORY: a row of a device, then of those below it
   bt_col below "$below"
   bt_wwid "$dir"
   bt_row devices
+  if bt_get "$dir/loop/backing_file" && [ -n "$BT_GOT" ]; then BT_UNDER=$BT_UNDER$BT_GOT$BT_NL; fi
   if [ "$kind" = partition ]; then bt_layer "${dir%/*}"; return; fi
   for each in "$dir"/slaves/*; do
     [ ! -e "$each" ] || bt_layer_at "$each"

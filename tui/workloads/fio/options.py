@@ -368,7 +368,11 @@ def _same_offsets(job: JobOptions) -> bool:
 
 
 def _reducible(job: JobOptions) -> str:
-    return "" if job.access == ("read",) else _named(job, REDUCIBLE)
+    if job.access == ("read",):
+        return ""
+    if job.get("scramble_buffers") == "0" and not job.flag("refill_buffers"):
+        return _named(job, REDUCIBLE) or "scramble_buffers=0"  # each worker writes one buffer again and again
+    return _named(job, REDUCIBLE)
 
 
 def _durable(job: JobOptions) -> str:
