@@ -221,14 +221,14 @@ def running(home: Path, tmp_path: Path) -> Iterator[Path]:
 
 
 async def ask_to_leave(user: User, run_dir: Path) -> None:
-    await user.sees(f"run {run_dir.name} goes on: 4 watches it")
+    await user.sees(f"run {run_dir.name} is still running; press 4 to watch")
     await user.press("q")
     await user.sees(lambda: isinstance(user.app.screen, Confirm))
 
 
 async def test_a_run_that_goes_on_is_offered_and_4_watches_it(home: Path, running: Path) -> None:
     async with opened(options(home)) as user:
-        await user.sees(f"run {running.name} goes on: 4 watches it")
+        await user.sees(f"run {running.name} is still running; press 4 to watch")
         await user.press("4")
         await user.sees(lambda: user.scope == "live")
         await user.sees("RUNNING")

@@ -116,7 +116,7 @@ def test_what_nobody_can_tell_is_no_pass(
     keep(home / "runs", b)
     asked = ["compare", SAME, OTHER, "--junit", str(tmp_path / "out.xml")]
     assert main(asked) == 3
-    assert "nobody can tell (exit code 3)" in capsys.readouterr().err
+    assert "inconclusive (exit code 3)" in capsys.readouterr().err
     (suite,) = ElementTree.parse(tmp_path / "out.xml").getroot()
     assert (suite.get("errors"), suite.get("failures")) == ("1", "0")
     assert main([*asked, "--allow-undecided"]) == 0
@@ -134,7 +134,7 @@ def test_a_side_that_did_nothing_is_worse(home: Path, capsys: pytest.CaptureFixt
 
 
 def test_the_help_has_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
-    for verb, said in (("compare", "3 not comparable, or nobody can tell"), ("ab", "3 not comparable, or not known")):
+    for verb, said in (("compare", "3 inconclusive or not comparable"), ("ab", "3 not comparable, or not known")):
         with pytest.raises(SystemExit):
             main([verb, "--help"])
         assert said in " ".join(capsys.readouterr().out.split())

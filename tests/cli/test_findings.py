@@ -24,7 +24,7 @@ def test_one_check_is_explained(capsys: pytest.CaptureFixture[str], monkeypatch:
 
 
 def test_it_is_said_when_a_check_is_made(capsys: pytest.CaptureFixture[str]) -> None:
-    for name, when in (("client-cpu", "while a run goes on"), ("repetitions", "at the end of a run")):
+    for name, when in (("client-cpu", "during a run"), ("repetitions", "at the end of a run")):
         assert main(["findings", name]) == 0
         assert f"Made        {when}" in capsys.readouterr().out
 

@@ -183,7 +183,7 @@ def test_a_run_outlives_the_terminal_and_whoever_comes_back_ends_it(tmp_path: Pa
         wait_until(lambda: not app.exists(), "the end of the screens")
     assert is_running(after)
     with terminal(tmp_path) as screen:
-        screen.wait_for("goes on: 4 watches it")
+        screen.wait_for("is still running; press 4 to watch")
         screen.keys("4")
         screen.wait_for("RUNNING")
         screen.keys("x")

@@ -105,8 +105,8 @@ def test_file_system_and_mount_are_refused_whatever_is_said(own: Path, disk: str
     quietly("mkfs.ext4", "-q", disk)
     done = run(own, disk, "--yes", "--destroy", disk)
     assert (done.returncode, codes(done)) == (3, ["device-has-filesystem"])
-    assert f"{disk} holds ext4; if nobody needs it any more" in done.stdout
-    assert f"remove it yourself first: wipefs --all {disk}" in done.stdout
+    assert f"{disk} holds ext4; if it is no longer needed" in done.stdout
+    assert f"remove it first: wipefs --all {disk}" in done.stdout
     with mounted(disk, tmp_path / "mnt") as directory:
         (directory / "precious").write_text("data")
         done = run(own, disk, "--yes", "--destroy", disk)

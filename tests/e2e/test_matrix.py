@@ -123,7 +123,7 @@ def test_a_point_that_fails_leaves_the_others_their_turn_and_may_be_measured_aga
     told = benchtui(home, "runs", "resume", run_dir.name)
     assert told.returncode == 2
     assert told.stderr.strip() == (
-        f"benchtui: run {run_dir.name} lacks no step; 1 ended with errors: --failed measures them again"
+        f"benchtui: nothing to resume in {run_dir.name}; 1 ended with errors: --failed measures them again"
     )
     assert benchtui(home, "runs", "resume", "--failed", run_dir.name).returncode == 4
     record = record_of(run_dir)

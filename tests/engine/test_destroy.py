@@ -89,7 +89,7 @@ def test_only_its_own_path_names_a_disk(destroy: tuple[str, ...]) -> None:
         (change(uses=(DeviceUse("sdb", "open", "7 qemu"),)), "device-in-use", "held open by process 7 (qemu)"),
         (change(signatures=(DeviceSignature("sdb", "xfs"),)), "device-has-filesystem", "wipefs --all /dev/sdb"),
         (change(unread=(UnreadPart("sdb", 9, "/dev/sdb"),)), "device-unreadable", "not written to blindly"),
-        (change(name="", number=""), "device-unknown", "/sys knows nothing of it"),
+        (change(name="", number=""), "device-unknown", "not in /sys"),
         (change(read_only=True), "device-read-only", "is read-only"),
         (change(writable=False), "device-not-writable", "not writable"),
         (change(kind="other"), "target-not-a-device", "is no device"),
@@ -105,8 +105,8 @@ def test_partitions_are_wiped_before_their_table() -> None:
     held = (*table, DeviceSignature("sdb1", "vfat"))
     ((_, message),) = judged(writes_to("/dev/sdb"), devices=(change(signatures=held),))
     assert message == (
-        "/dev/sdb holds a partition table (gpt), vfat on sdb1; if nobody needs it any more, "
-        "remove it yourself first: wipefs --all /dev/sdb1 /dev/sdb"
+        "/dev/sdb holds a partition table (gpt), vfat on sdb1; if it is no longer needed, "
+        "remove it first: wipefs --all /dev/sdb1 /dev/sdb"
     )
 
 

@@ -30,7 +30,7 @@ def measures(run_dir: Path) -> list[int]:
 
 def test_further_points_are_steps_behind_those_of_the_plan(tmp_path: Path) -> None:
     run_dir = spent(tmp_path, Search("capacity", limits=(LIMIT,), points=3), 3).run_dir
-    with pytest.raises(UsageError, match="lacks no step"):
+    with pytest.raises(UsageError, match="nothing to resume"):
         resume_mode(run_dir, failed=False, running=False)
     plan = plan_of_more(run_dir, 5, None)
     assert plan.search is not None and plan.search.points == 5
@@ -54,7 +54,7 @@ def test_steps_that_were_left_out_for_want_of_time_are_made_with_more_of_it(tmp_
     [
         (2, None, "--points 2: allowed are 3, as before, to 500"),
         (501, None, "--points 501: "),
-        (None, 30.0, "--within: 1m in all were allowed before"),
+        (None, 30.0, "--within: 1m were allowed before"),
         (3, None, "would measure no further point: its 3 points are spent"),
     ],
 )

@@ -44,4 +44,4 @@ async def test_telemetry_that_ends_with_no_words_is_told_once(tmp_path: Path) ->
     run._stream = cast(Any, Stream())
     await run._follow()
     journal.close()
-    assert (tmp_path / "journal.jsonl").read_text().count("no telemetry from here on: it ended by itself") == 1
+    assert (tmp_path / "journal.jsonl").read_text().count("telemetry stopped: it ended by itself") == 1

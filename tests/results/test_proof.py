@@ -194,7 +194,7 @@ def test_figures_of_others_have_no_plan_to_make_again(maker: RunMaker) -> None:
     record.state = "imported"
     (maker.run_dir / "run.json").write_text(record.to_json())
     (maker.run_dir / "plan.json").unlink()
-    with pytest.raises(UsageError, match="somebody else measured it"):
+    with pytest.raises(UsageError, match="no plan to repeat"):
         question_of(maker.run_dir)
 
 

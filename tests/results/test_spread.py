@@ -48,9 +48,9 @@ def test_the_best_names_those_that_are_equal_to_it() -> None:
     cells = line("numjobs", AXIS, [100, 200, 400, 410, 405])
     best, equal = best_of(cells)
     assert best is cells[3] and equal == [cells[2], cells[4]]
-    (said,) = [text for text in remarks([table(cells)]) if "not told apart" in text]
+    (said,) = [text for text in remarks([table(cells)]) if "within noise" in text]
     assert said == (
-        "not told apart from the best, numjobs=8: numjobs=4, numjobs=16 (by 5 %, as each was measured once)"
+        "within noise of the best, numjobs=8: numjobs=4, numjobs=16 (by 5 %, as each was measured once)"
     )
 
 
@@ -109,7 +109,7 @@ def test_a_sweep_whose_best_is_not_told_apart_has_a_remark(tmp_path: Path) -> No
     record = swept(tmp_path, 100, 200, 400, 800, 810)
     (found,) = [each for each in record.findings if each.id == "sweep"]
     assert found.severity == "info"
-    assert "numjobs=16 is the best, but not told apart from numjobs=8" in found.message
+    assert "numjobs=16 is best, but within noise of numjobs=8" in found.message
 
 
 def test_a_sweep_with_a_clear_best_has_none(tmp_path: Path) -> None:

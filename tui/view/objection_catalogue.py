@@ -310,7 +310,7 @@ OBJECTIONS: tuple[Objection, ...] = (
         ("steady-state",),
         steadiness,
     ),
-    Objection("short", "It was too short", ("short", "runtime", "few-samples"), ("runtime",), how_long),
+    Objection("short", "It was too short", ("short", "runtime", "few-samples", "job-time"), ("runtime",), how_long),
     Objection("luck", "It was luck", ("repetitions", "sweep", "iterations"), ("repetitions",), repeated),
     Objection("client", "The client was the bottleneck", ("client-cpu", "network"), ("client-cpu",), limited_by),
     Objection(

@@ -56,8 +56,8 @@ def test_next_client_is_another_number_in_each_version_and_the_same_shift(tmp_pa
     [
         ({"stride": "next"}, "mdtest.stride: 'next' is neither 'next-client' nor a whole number (-N)"),
         ({"ranks": "5000"}, "mdtest.ranks_per_host: '5000' is not a whole number from 1 to 4096"),
-        ({"addresses": "eth0"}, "mdtest.addresses: 'eth0' is none of: auto, a network such as 10.0.0.0/24"),
-        ({"addresses": "h1=10.0.0"}, "mdtest.addresses: 'h1=10.0.0' is none of"),
+        ({"addresses": "eth0"}, "mdtest.addresses: 'eth0' is not one of: auto, a network such as 10.0.0.0/24"),
+        ({"addresses": "h1=10.0.0"}, "mdtest.addresses: 'h1=10.0.0' is not one of"),
         ({"program": "mdtest; rm"}, "mdtest.program: 'mdtest; rm' is not a program's name or path"),
         ({"directory": "/a@b"}, "without @, which separates paths in mdtest"),
     ],

@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec import Struct, field
 
+from tui.model.quantities import parse_duration, parse_size
+from tui.workloads.fio.option_table import by_name
+
 GLOBAL = "global"
 
 
@@ -65,5 +68,27 @@ def sections(job_file: str) -> list[tuple[str, dict[str, str]]]:
 def _differing(given: Mapping[str, str], printed: Mapping[str, str]) -> Iterator[str]:
     for name, value in given.items():
         told = printed.get(name)
-        if told is not None and "$" not in value and told.strip() != value:
+        if told is not None and "$" not in value and _meaning(name, told) != _meaning(name, value):
             yield f"{name}={told.strip()} (job file: {value})"
+
+
+def _meaning(name: str, value: str) -> object:
+    """Return what fio makes of a value: 64M, 64m and 67108864 are one size, 4s and 4 one runtime."""
+    option = by_name().get(name, {})
+    kind = option.get("type", "text")
+    value = value.strip()
+    try:
+        if kind == "time":
+            return _seconds(value, per_unit=1.0 if option.get("seconds") else 1e-6)
+        if kind in ("int", "size", "zone", "range"):
+            return [[parse_size(part) for part in each.split("-")] for each in value.split(",")]
+    except ValueError:  # a share of the file, a calculation, a list of zones
+        pass
+    if kind in ("bool", "set"):
+        return value or "1"
+    return value
+
+
+def _seconds(value: str, per_unit: float) -> float:
+    """Return seconds; a number without a unit is in those of the option (options.c, .is_seconds)."""
+    return round(int(value) * per_unit if value.isdecimal() else parse_duration(value), 6)
