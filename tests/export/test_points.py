@@ -137,7 +137,7 @@ def test_operations_of_mdtest_are_a_metric(metadata: ExportSource) -> None:
 
 
 def test_a_run_without_seconds_says_so(metadata: ExportSource) -> None:
-    with pytest.raises(UsageError, match="second by second"):
+    with pytest.raises(UsageError, match="per-second"):
         text_of(metadata, "openmetrics-series")
 
 

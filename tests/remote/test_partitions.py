@@ -39,8 +39,15 @@ def disk(tmp_path: Path) -> Iterator[str]:
             wait_until(Path(f"{device}p2").exists, "the nodes of the partitions")
             yield device
         finally:  # a loop device that is detached keeps them
-            for added in ("1", "2"):
-                subprocess.run(["delpart", device, added], capture_output=True, timeout=PATIENCE_S, check=False)
+            wait_until(lambda: not _left(device), "the end of the partitions")
+
+
+def _left(device: str) -> list[Path]:
+    """Remove the partitions, and return those that something has open just now."""
+    name = Path(device).name
+    for added in ("1", "2"):
+        subprocess.run(["delpart", device, added], capture_output=True, timeout=PATIENCE_S, check=False)
+    return list(Path("/sys/block", name).glob(f"{name}p*"))
 
 
 async def refused(*paths: str, **environ: str) -> dict[str, str]:

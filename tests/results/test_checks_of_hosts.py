@@ -151,7 +151,7 @@ def test_a_link_of_unknown_speed_is_not_called_free() -> None:
     with pytest.raises(UnknownError, match="how fast the links of h1 are is not known"):
         found("network", at)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=64, direct=True)]
-    assert limit(at)[1].endswith("as far as the clients can tell; how fast their links are is not known")
+    assert limit(at)[1].endswith("(no client-side bottleneck found); how fast their links are is not known")
 
 
 def test_traffic_beside_the_load_is_not_judged() -> None:

@@ -15,6 +15,7 @@ from tests.results.test_verify import RAW, WHOLE
 from tui.cli.main import main
 from tui.library.additions import keep_note
 from tui.library.build import write_record
+from tui.library.load import load_record
 from tui.library.seal import broken, seal
 from tui.library.verify import verify_run
 
@@ -120,3 +121,25 @@ def test_the_verb_says_who_sealed_it(
     monkeypatch.setenv("BENCHTUI_HOME", str(key.parent))
     assert main(["runs", "verify", run_dir.name]) == 0
     assert f"by {broken(run_dir, key)[0]}" in capsys.readouterr().out
+
+
+def test_a_verdict_that_was_changed_is_never_shown_as_if_it_were_the_runs_own(
+    run_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not load_record(run_dir).judged_since
+    path = run_dir / "run.json"
+    record = json.loads(path.read_text())
+    assert record["findings"]
+    path.write_text(json.dumps(record | {"findings": []}))
+    changed = load_record(run_dir)
+    assert changed.judged_since
+    assert main(["runs", "show", str(run_dir)]) == 0
+    assert "NOT the verdict that was sealed" in " ".join(capsys.readouterr().out.split())
+    write_record(run_dir)
+    assert not load_record(run_dir).judged_since, "derived again it is the one that was sealed"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]"])
+def test_a_seal_that_cannot_be_read_vouches_for_no_verdict(run_dir: Path, text: str) -> None:
+    (run_dir / "seal.json").write_text(text)
+    assert load_record(run_dir).judged_since

@@ -49,9 +49,7 @@ def test_the_best_names_those_that_are_equal_to_it() -> None:
     best, equal = best_of(cells)
     assert best is cells[3] and equal == [cells[2], cells[4]]
     (said,) = [text for text in remarks([table(cells)]) if "within noise" in text]
-    assert said == (
-        "within noise of the best, numjobs=8: numjobs=4, numjobs=16 (by 5 %, as each was measured once)"
-    )
+    assert said == ("within noise of the best, numjobs=8: numjobs=4, numjobs=16 (by 5 %, as each was measured once)")
 
 
 def test_of_latencies_the_lowest_is_the_best() -> None:

@@ -10,6 +10,7 @@ import msgspec
 from pydantic import ValidationError
 
 from tui.journal.rundir import is_running
+from tui.library.seal import was_judged_since
 from tui.model.bounded import read_file
 from tui.model.plain_data import PlainDecoder, is_plain_json
 from tui.model.problem import BenchtuiError, Problem
@@ -48,7 +49,9 @@ def load_record(run_dir: Path) -> RunRecord:
     except OSError as error:
         raise BenchtuiError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
     try:
-        return parse_record(text)
+        record = parse_record(text)
+        record.judged_since = was_judged_since(run_dir, text)
+        return record
     except ValidationError as error:
         first = error.errors()[0]
         what = ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)

@@ -1,7 +1,7 @@
 """The seal of a run: sums of what it left when its engine ended, signed with a key of the machine that ran it.
 
-It covers the plan, the raw output and the journal up to that moment: a note that is added later leaves it whole. The
-record is not in it: `runs verify` derives it again from these."""
+It covers the plan, the raw output and the journal up to that moment: a note that is added later leaves it whole. Of
+the record it holds the verdict and the names of the findings; `runs verify` derives the rest again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tui.journal.rundir import write_atomic
 from tui.library.manifest import sha256_of
 from tui.model.bounded import MOST_SMALL_BYTES, NO_JSON, open_plain, read_file
 from tui.model.plain_data import PlainDecoder
-from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, RAW_DIR, SEAL_FILE, begun_utc
+from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, RAW_DIR, RECORD_FILE, SEAL_FILE, begun_utc
 
 if TYPE_CHECKING:
     from asyncssh import SSHKey
@@ -38,6 +38,7 @@ class Seal(Struct):
     journal_bytes: int
     journal_sha256: str
     files: dict[str, str] = field(default_factory=dict)  # path below the run's directory: SHA-256
+    judged: str = ""  # SHA-256 of verdict and findings; empty: the seal is of before 2026-11-26
     key: str = ""
     signature: str = ""
     schema: str = SCHEMA
@@ -51,12 +52,27 @@ class Seal(Struct):
 _seals = PlainDecoder(Seal)
 
 
+class _Finding(Struct):
+    id: str
+    severity: str
+
+
+class _Judged(Struct):
+    verdict: str | None = None
+    findings: list[_Finding] = field(default_factory=list)
+
+
+_judged = PlainDecoder(_Judged)
+
+
 def seal(run_dir: Path, key_file: Path) -> None:
     """Sign what a run has left, with the key in a file; the key is made when there is none. Raises OSError."""
     key = _own_key(key_file)
     journal = run_dir / JOURNAL_FILE
     size = journal.stat().st_size
     made = Seal(run_dir.name, size, _sha256_of_begin(journal, size), dict(_sums(run_dir)))
+    if (run_dir / RECORD_FILE).exists():
+        made.judged = _sum_of_judged(read_file(run_dir / RECORD_FILE))
     made.key = key.export_public_key("openssh").decode().strip()
     signature = key.sign(made.text, KIND.encode())
     made.signature = base64.b64encode(signature).decode()
@@ -83,6 +99,24 @@ def broken(run_dir: Path, own_key: Path | None = None) -> tuple[str, list[str]]:
     differs += [f"{path}: is not what was sealed" for path in _changed(run_dir, found)]
     whose = " of this machine" if own_key is not None and _is_own(found, own_key) else ", not one of this machine"
     return f"{who}{whose}", differs
+
+
+def was_judged_since(run_dir: Path, record: bytes) -> bool:
+    """Tell whether the verdict or the findings of a record are others than those that were sealed.
+
+    The signature is not checked, as every screen asks this: `runs verify` does that.
+    """
+    try:
+        sealed = _seals.decode(read_file(run_dir / SEAL_FILE, MOST_SEAL_BYTES)).judged
+        return bool(sealed) and sealed != _sum_of_judged(record)
+    except FileNotFoundError:
+        return False
+    except (OSError, *NO_JSON):
+        return True
+
+
+def _sum_of_judged(record: bytes) -> str:
+    return hashlib.sha256(msgspec.json.encode(_judged.decode(record), order="sorted")).hexdigest()
 
 
 def _changed(run_dir: Path, found: Seal) -> Iterator[str]:

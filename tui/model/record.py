@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, PrivateAttr
 
 from tui.model.check_names import check_name, with_current_names
 from tui.model.hostfacts import Fact
@@ -313,6 +313,8 @@ class ProvenanceRecord(RecordPart):
 class RunRecord(RecordPart):
     """A run of benchtui: what ran, where, what came out, and what is doubtful about it."""
 
+    _judged_since: bool = PrivateAttr(default=False)
+
     schema_name: Literal["benchtui.run/1"] = Field("benchtui.run/1", alias="schema", description="name of this schema")
     run_id: str = Field(description="name of the run, sorts by time")
     created_utc: str | None = Field(None, description="when the run started", pattern=UTC_PATTERN)
@@ -370,6 +372,15 @@ class RunRecord(RecordPart):
     tags: dict[str, str] = Field(default_factory=dict, description="tags given at launch")
     messages: list[MessageRecord] = Field(default_factory=list, description="what was said during the run")
     provenance: ProvenanceRecord = Field(default_factory=ProvenanceRecord, description="where the figures come from")
+
+    @property
+    def judged_since(self) -> bool:
+        """Whether verdict or findings are others than those that were sealed at the end of the run; not stored."""
+        return self._judged_since
+
+    @judged_since.setter
+    def judged_since(self, value: bool) -> None:
+        self._judged_since = value
 
     def latency_kind_of(self, step: StepRecord) -> Literal["clat", "lat"]:
         """Return the latency kind of a step's figures."""

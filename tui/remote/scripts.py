@@ -14,7 +14,16 @@ from pathlib import Path
 from msgspec import Struct
 
 AGENT = ("base", "probe", "files", "start", "supervise", "stream", "upkeep", "locks", "clock")
-PARTS = (*AGENT, "devices", "facts", "facts_target", "extents", "mpi", "made")  # in the order they are sent
+PARTS = (
+    *AGENT,
+    "devices",
+    "facts",
+    "facts_target",
+    "facts_layers",
+    "extents",
+    "mpi",
+    "made",
+)  # as they are sent
 NAME = re.compile(r"\bbt_\w+")
 DEFINED = re.compile(r"(?m)^ *(?:\S+\) )?(bt_\w+)\(\) ")
 

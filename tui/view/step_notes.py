@@ -133,7 +133,8 @@ def checks_text(record: RunRecord) -> str:
     missed = f", {len(record.checks_not_made)} had no data" if record.checks_not_made else ""
     changed = [f"{name} {value:g} in place of {_usual(name)}" for name, value in record.thresholds.items()]
     otherwise = f"; by other thresholds: {', '.join(changed)}" if changed else ""
-    return f"{VERDICTS[record.verdict]}: {found}; {made}{missed}{otherwise}"
+    since = "; NOT the verdict that was sealed, see runs verify" if record.judged_since else ""
+    return f"{VERDICTS[record.verdict]}: {found}; {made}{missed}{otherwise}{since}"
 
 
 def _usual(name: str) -> str:

@@ -76,6 +76,16 @@ def test_any_one_option_that_differs_is_found(
     assert len(contradictions("\n".join(lines), printed(shared, j=options | {name: options[name] + "x"}))) == 1
 
 
+@given(st.integers(1, 4096), st.sampled_from("kmg"), st.integers(1, 4096))
+def test_one_value_may_be_written_in_several_ways(number: int, unit: str, other: int) -> None:
+    size, seconds = number * 1024 ** ("kmg".index(unit) + 1), number * 60
+    same = {"size": str(size), "bs": f"{number}{unit}", "runtime": str(seconds), "ramp_time": f"{number}m"}
+    written = f"[j]\nsize={number}{unit.upper()}\nbs={size}\nruntime={number}m\nramp_time={seconds}s"
+    assert contradictions(written, printed({}, j=same)) == []
+    assert bool(contradictions(written, printed({}, j=same | {"size": f"{other}{unit}"}))) is (other != number)
+    assert bool(contradictions(written, printed({}, j=same | {"runtime": f"{other}m"}))) is (other != number)
+
+
 @given(st.binary(max_size=60))
 def test_what_is_no_output_contradicts_nothing(text: bytes) -> None:
     assert contradictions(JOB_FILE, text) == []
