@@ -154,7 +154,7 @@ class Form(VerticalScroll, can_focus=False):
     @property
     def fields(self) -> list[Field]:
         """The fields, top down."""
-        return list(self.query(Field))
+        return [child for child in self.children if isinstance(child, Field)]
 
     @property
     def values(self) -> dict[str, str]:
