@@ -64,9 +64,9 @@ def grows(each: Used, begin: str, pump: str) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("each", used(), ids=lambda each: f"{each.where} {each.method}")
-def test_no_expression_grows_faster_than_what_it_reads(each: Used) -> None:
-    assert [(begin, pump) for begin, pump in attacks(each.pattern) if grows(each, begin, pump)] == []
+def test_no_expression_grows_faster_than_what_it_reads() -> None:
+    tried = {each: [told for told in attacks(each.pattern) if grows(each, *told)] for each in used()}
+    assert {f"{each.where} {each.method}": found for each, found in tried.items() if found} == {}
 
 
 def test_expressions_are_found_as_they_are_used() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -15,7 +14,6 @@ from tui.model.paths import from_home
 from tui.model.problem import Problem, UsageError, did_you_mean, unreadable
 from tui.sources.base import FoundHosts, HostSource, SourceContext, wrong
 
-_BESIDE_COMMA = re.compile(r"\s*,\s*")
 MOST_LISTED = 2000  # names of a folder that a mistyped one is compared with
 
 
@@ -49,7 +47,7 @@ def specs_of(content: str) -> Iterator[str]:
 
 def words_of(text: str) -> list[str]:
     """Return the SPECs of a line: blanks part them, but not those beside a comma."""
-    return _BESIDE_COMMA.sub(",", text).split()
+    return ",".join(part.strip() for part in text.split(",")).split()
 
 
 def without_comment(line: str) -> str:

@@ -36,6 +36,7 @@ PARAMS: dict[str, tuple[ParamKind, str]] = {
     "iodepth": ("count", "I/Os in flight of each thread"),
     "timelimit": ("duration", "Measured time"),
 }
+PROMPT = " \t$>#%"  # what people copy along with a command
 DIRECTORY = ("directory", "A directory of the file system under test")
 FATAL = ("service", "foreground", "quit", "interrupt", "netbench", "configfile", "treefile", "treescan", "hdfs",
          "rwmixthr", "rwmixthrpct", "dirsharing")  # fmt: skip
@@ -81,7 +82,9 @@ def is_job(text: str) -> bool:
 
 
 def _runs(line: str) -> bool:
-    return bool(re.match(r"[\s$>#%]*(?:\S+/)?elbencho\s+-", line)) and not line.lstrip().startswith("# ")
+    program, *options = line.lstrip(PROMPT).split(maxsplit=2) or [""]
+    given = bool(options) and options[0].startswith("-")
+    return given and program.rpartition("/")[2] == "elbencho" and not line.lstrip().startswith("# ")
 
 
 def _default_tag(file: str) -> str:
@@ -102,7 +105,7 @@ def _command_lines(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
         if not _runs(line):
             continue
         try:
-            words = shlex.split(line.lstrip(" \t$>#%"), comments=True)
+            words = shlex.split(line.lstrip(PROMPT), comments=True)
         except ValueError as error:
             raise UsageError(Problem(f"{error}: the shell could not read it", file=file, line=begin + 1)) from None
         yield begin + 1, words[1:]
