@@ -1,4 +1,4 @@
-"""What a hold says: pattern of bad seconds, failed holds lower the answer, what was held is told."""
+"""Holds: the pattern of bad seconds, failed holds that lower the answer, and the text on what was held."""
 
 from __future__ import annotations
 

@@ -354,7 +354,7 @@ def clearly_over(search: Search, offer: Offer, so_far: Sequence[ClusterSecond]) 
 
     Never by one second: either four times as many I/Os are above a limit as a whole point may have, in three seconds or
     more, so that no quiet rest could mend it; of a mean, they took four times as long as all of a whole point may; or
-    two seconds of load are due and not done, and ever more. A hold goes on: it shows whether the system recovers.
+    two seconds of load are due and not done, and ever more. A hold continues: it shows whether the system recovers.
     """
     if offer.rate_iops is None or offer.role in ("curve", "hold") or len(so_far) < OVER_SECONDS:
         return ""

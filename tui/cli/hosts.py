@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "check", help="reachability, load generators, cores, kernel, free space", epilog=CHECK_CODES
     )
     check.add_argument("--dir", metavar="PATH", help="directory of the file system under test")
-    check.add_argument("--facts", action="store_true", help="all facts, and those that could not be read")
+    check.add_argument("--facts", action="store_true", help="print all facts, and what could not be read")
     check.add_argument("--json", action="store_true", help="as JSON on stdout")
     trust = verbs.add_parser("trust", help="show the host keys once, then pin them", epilog=TRUST_CODES)
     trust.add_argument("--yes", action="store_true", help="do not ask: the fingerprints were compared elsewhere")

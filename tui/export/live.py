@@ -47,7 +47,7 @@ CLOSES = (PhaseStarted, PhaseEnded, StepStarted, RunEnded)  # what was measured 
 class Follower:
     """Follows the journal of a run. `poll` returns what is new; `ended`: the run was closed.
 
-    A second is told once nothing can be added to it, so that everybody who follows a run is told the same.
+    A second is published once nothing can be added to it, so that every follower of a run gets the same figures.
     """
 
     def __init__(self, run_dir: Path) -> None:

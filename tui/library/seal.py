@@ -66,7 +66,7 @@ _judged = PlainDecoder(_Judged)
 
 
 def seal(run_dir: Path, key_file: Path) -> None:
-    """Sign what a run has left, with the key in a file; the key is made when there is none. Raises OSError."""
+    """Sign the files of a finished run with the key in `key_file`, which is created if missing. Raises OSError."""
     key = _own_key(key_file)
     journal = run_dir / JOURNAL_FILE
     size = journal.stat().st_size
@@ -177,7 +177,7 @@ def _own_key(path: Path) -> SSHKey:
         with os.fdopen(descriptor, "wb") as file:
             file.write(made.export_private_key("openssh"))
         try:
-            os.link(new, path)  # whoever comes first: another engine may make one at this moment
+            os.link(new, path)  # the first one wins: another engine may create the key at the same time
         except FileExistsError:
             pass
         finally:

@@ -111,9 +111,9 @@ def _at_the_end(found: Sectors, sectors: int) -> Iterator[tuple[str, int]]:
 Kind = Literal["mount", "swap", "holder", "ceph", "open", "loop", "claimed"]
 VOLUME_MANAGERS = (("LVM-", "LVM"), ("mpath-", "multipath"), ("CRYPT-", "dm-crypt"), ("DMRAID-", "RAID"))
 UNSURE = {
-    "claimed": "whether the kernel would open it exclusively could not be checked (no perl or python3 that can)",
-    "open": "whether another user's process holds it open could not be checked (not root)",
-    "scan": "whether a process holds it open could not be checked (no find that can, or it took too long)",
+    "claimed": "could not check whether the kernel would open it exclusively (no perl or python3 that can)",
+    "open": "could not check whether another user's process holds it open (not root)",
+    "scan": "could not check whether a process holds it open (no find that can, or it took too long)",
 }
 OCTAL = re.compile(r"\\([0-7]{3})")
 
