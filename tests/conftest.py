@@ -28,8 +28,9 @@ OF_THIS_USER = ("LANGUAGE", "EDITOR", "VISUAL", "XDG_CONFIG_HOME", "XDG_DATA_HOM
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 
 # the same examples every time: what passes here passes on every machine, however busy; `make soak` looks for new ones
-settings.register_profile("suite", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("suite", PATIENT, derandomize=True, max_examples=50)
+settings.register_profile("search", PATIENT, max_examples=200, print_blob=True)
 settings.load_profile("suite")
 
 

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.cli.main import main
@@ -31,7 +31,6 @@ def damaged(data: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
     return data
 
 
-@settings(max_examples=150, deadline=None)
 @given(EDITS, st.sampled_from([INVENTORY, JOB, PROFILE]))
 def test_a_damaged_file_is_data_or_a_refusal_that_names_it(
     edits: list[tuple[int, int, bytes]], original: bytes

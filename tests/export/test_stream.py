@@ -54,19 +54,41 @@ def test_seconds_are_those_of_the_record(run: str, request: pytest.FixtureReques
 @pytest.mark.parametrize("size", [300, 5000, 40_000])
 def test_a_second_is_told_once_and_the_same_however_the_journal_grows(tmp_path: Path, size: int) -> None:
     shutil.copytree(RUNS / "plain", tmp_path / "run")
-    journal = tmp_path / "run" / "journal.jsonl"
-    data = journal.read_bytes()
-    journal.write_bytes(b"")
-    follower, found = Follower(tmp_path / "run"), []
-    for place in range(0, len(data), size):
-        with journal.open("ab") as file:
-            file.write(data[place : place + size])
-        found += [moment for moment in follower.poll() if isinstance(moment, ExportSecond)]
+    found = grown(tmp_path / "run", size)
     keys = [(second.host, second.direction, second.t_s) for second in found]
-    assert len(keys) == len(set(keys)) and follower.ended
+    assert len(keys) == len(set(keys))
     assert {(s.host, s.direction, s.t_s): s.iops for s in found} == {
         (s.host, s.direction, s.t_s): s.iops for s in seconds_of("plain")
     }
+
+
+@pytest.mark.parametrize("size", [300, 1100, 40_000])
+def test_a_sample_that_reaches_far_back_gives_every_follower_the_same_figures(tmp_path: Path, size: int) -> None:
+    lines = []
+    for line in (RUNS / "plain" / "journal.jsonl").read_bytes().splitlines(keepends=True):
+        event = json.loads(line)
+        if event["type"] == "sample" and event["phase"] == "measure" and int(event["t"]) % 3 == 0:
+            event["interval_s"] += 1.7
+        lines.append(json.dumps(event).encode() + b"\n")
+    shutil.copytree(RUNS / "plain", tmp_path / "late")
+    journal = tmp_path / "late" / "journal.jsonl"
+    journal.write_bytes(b"".join(lines))
+    whole = [moment for moment in moments(tmp_path / "late") if isinstance(moment, ExportSecond)]
+    assert whole
+    assert grown(tmp_path / "late", size) == whole
+
+
+def grown(run_dir: Path, size: int) -> list[ExportSecond]:
+    """Follow a run whose journal grows by so many bytes at a time."""
+    journal = run_dir / "journal.jsonl"
+    data = journal.read_bytes()
+    journal.write_bytes(b"")
+    follower, found = Follower(run_dir), []
+    for place in range(0, len(data), size):
+        with journal.open("ab") as file:
+            file.write(data[place : place + size])
+        found += follower.poll()
+    return [moment for moment in (*found, *follower.rest()) if isinstance(moment, ExportSecond)]
 
 
 def test_the_ramp_is_not_told() -> None:

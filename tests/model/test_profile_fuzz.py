@@ -67,13 +67,11 @@ def judge_damaged(path: Path, data: st.DataObject) -> None:
     judge(text[:start] + piece + text[end:])
 
 
-@settings(max_examples=100, deadline=None)
 @given(DATA)
 def test_any_data_is_a_profile_or_a_clean_refusal(data: dict[str, Any]) -> None:
     judge(json.dumps(data, ensure_ascii=True))
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(PRESETS), st.data())
 def test_a_damaged_preset_is_a_profile_or_a_clean_refusal(path: Path, data: st.DataObject) -> None:
     judge_damaged(path, data)

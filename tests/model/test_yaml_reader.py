@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
@@ -85,7 +85,6 @@ DATA = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.dictionaries(KEYS, DATA, min_size=1, max_size=4),
     st.sampled_from([True, False, None]),

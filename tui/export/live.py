@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
-from math import ceil
+from math import ceil, floor
 from pathlib import Path
 
 import msgspec
@@ -47,7 +47,8 @@ CLOSES = (PhaseStarted, PhaseEnded, StepStarted, RunEnded)  # what was measured 
 class Follower:
     """Follows the journal of a run. `poll` returns what is new; `ended`: the run was closed.
 
-    A second is published once nothing can be added to it, so that every follower of a run gets the same figures.
+    A second is published when the journal enters the next one, never when somebody happens to look: every follower of a
+    run gets the same figures, whatever comes late.
     """
 
     def __init__(self, run_dir: Path) -> None:
@@ -56,6 +57,7 @@ class Follower:
         self._names = _step_names(run_dir)
         self._next: dict[tuple[str | None, str], int] = {}  # by host and direction: the first second not told yet
         self._ramp_end = 0
+        self._due_t = 0.0  # the first event from here on publishes what is known by then
 
     @property
     def ended(self) -> bool:
@@ -73,10 +75,13 @@ class Follower:
         for event in self._tail.poll():
             if isinstance(event, CLOSES):
                 found += self._seconds(0)
+            elif event.t >= self._due_t:
+                found += self._seconds(HELD_BACK_S)
+                self._due_t = floor(event.t) + 1
             self._take(event)
             if isinstance(event, TOLD) or (isinstance(event, Message) and event.severity != "info"):
                 found.append(event)
-        return found + list(self._seconds(HELD_BACK_S))
+        return found
 
     def rest(self) -> list[ExportSecond | Event]:
         """Return what was held back, of a run that does not go on."""

@@ -69,13 +69,11 @@ def judge(text: str) -> None:
             render(profile, resolve_params(profile, {}), "local", 1, None)
 
 
-@settings(max_examples=150, deadline=None)
 @given(FILES)
 def test_any_file_is_profiles_or_a_clean_refusal(text: str) -> None:
     judge(text)
 
 
-@settings(max_examples=150, deadline=None)
 @given(SENSIBLE)
 def test_a_file_that_is_nearly_right_is_profiles_or_a_clean_refusal(text: str) -> None:
     judge(text)

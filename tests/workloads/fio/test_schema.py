@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -76,7 +76,6 @@ def test_the_schema_takes_every_preset(path: Path) -> None:
     assert [error.message for error in whole().iter_errors(load(path.read_text(), str(path)).data)] == []
 
 
-@settings(max_examples=150)
 @given(
     st.sampled_from(WHOLE),
     st.sampled_from(NAMES),
