@@ -107,11 +107,13 @@ LIES: dict[str, Callable[[DirectionResult, float], DirectionResult]] = {
     "I/Os and their rate": lambda part, by: scaled(part, by, "ios", "iops"),
     "bytes": lambda part, by: scaled(part, by, "bytes"),
     "bytes and their rate": lambda part, by: scaled(part, by, "bytes", "bw_bytes_per_s"),
+    "everything but latencies": lambda part, by: scaled(part, by, "ios", "bytes", "iops", "bw_bytes_per_s"),
     "runtime": lambda part, by: scaled(part, by, "runtime_s"),
     "minimum": lambda part, by: with_latency(part, min_ns=int(lat(part).min_ns * by)),
     "maximum": lambda part, by: with_latency(part, max_ns=int(lat(part).max_ns * by)),
     "mean": lambda part, by: with_latency(part, mean_ns=lat(part).mean_ns * by),
     "count of latencies": lambda part, by: with_latency(part, n=int(lat(part).n * by)),
+    "deviation": lambda part, by: with_latency(part, stddev_ns=(lat(part).max_ns or 0) * (1 + by)),
     "median": lambda part, by: with_latency(
         part, percentiles_ns={**lat(part).percentiles_ns, "50": lat(part).min_ns // 2}
     ),
@@ -177,6 +179,13 @@ def test_bytes_of_split_sizes_are_those_of_their_shares(kib: list[int], seed: in
     assert violated(at_hosts(part, jobs=[job])) == []
     more = scaled(part, 1.5, "bytes", "bw_bytes_per_s")
     assert [each.id for each in violated(at_hosts(more, jobs=[job]))] == ["size-mismatch"]
+
+
+def test_jobs_that_only_read_write_nothing() -> None:
+    part = measured(drawn(1))
+    at = at_hosts(part)
+    at.seen.state.at_step(0).results["h1"].dirs = {"write": part}
+    assert "size-mismatch" in {each.id for each in violated(at)}
 
 
 @settings(max_examples=20, deadline=None)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tui.model.step_record import Scalar
 
 SHORTEST_S = 1.0  # below, a millisecond is more than COUNTED
+MILLISECOND_S = 0.001  # runtimes are printed in whole ones
 SIGMAS = 6.0  # of chance: two in a thousand million results
 CLOCK = 0.02  # two readings of the clock per I/O, and rounding of means
 STARTING_S = 1.0  # a phase begins and ends by the jump host's clock, to the delay of a message
@@ -121,7 +122,7 @@ def rate_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
     measured, and nobody can say which."""
     for each in counted(at):
         seconds = each.figures.runtime_s
-        if not seconds or seconds < SHORTEST_S:
+        if not seconds:
             continue
         for count, rate, names, text in (
             (each.figures.ios, each.figures.iops, ("ios", "iops"), _iops),
@@ -142,8 +143,8 @@ def _other_rate(at: StepEvidence, each: Counted, count: int, rate: float, names:
     Rates of jobs that ran side by side are added up, each over its own time, so that the sum lies between the count
     over the longest and over the shortest time.
     """
-    seconds = each.figures.runtime_s or 0.0
-    slack = COUNTED + each.slack(*names) + at.run.rounding
+    seconds = each.figures.runtime_s or MILLISECOND_S
+    slack = max(COUNTED, MILLISECOND_S / seconds) + each.slack(*names) + at.run.rounding
     least, most = count / seconds, count / (each.figures.shortest_s or seconds)
     digit = (1.0 if names[1] == "iops" else KIB) if names[1] in each.figures.rounded else 1 / seconds
     if least * (1 - slack) - digit <= rate <= most * (1 + slack) + digit:
@@ -154,7 +155,8 @@ def _other_rate(at: StepEvidence, each: Counted, count: int, rate: float, names:
 @step_check(
     "size-mismatch",
     "I/Os x block size",
-    rule="bytes are the I/Os times the block size of the job; of split sizes their mean, within six standard errors",
+    rule="bytes are the I/Os times the block size of the job; of split sizes their mean, within six standard errors; "
+    "jobs that only read write nothing",
     advice="Look at the job file and the tool's own output: the bytes belong to another block size, or were changed.",
     source="I/Os and bytes of the load generator; bs, bsrange and bssplit of the job",
     live=False,
@@ -163,6 +165,9 @@ def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
     """A bandwidth that belongs to another block size than the one that is named beside it is another load's."""
     looked = False
     for each in counted(at):
+        if _is_uncalled_for(at, each):
+            looked = True
+            yield each.error(f"{units.exact(each.figures.ios)} I/Os, and its jobs only read", each.figures.ios, 0.0)
         span = _sizes(at, each)
         if span is None:
             continue
@@ -177,6 +182,12 @@ def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
             yield each.error(what, mean, low if mean < low else high)
     if not looked:
         raise UnknownError("block sizes are not known, or no data is moved")
+
+
+def _is_uncalled_for(at: StepEvidence, each: Counted) -> bool:
+    """Tell whether something was written by jobs that only read. The reverse happens: a job that writes may verify."""
+    jobs = at.step.jobs or []
+    return each.name in ("write", "trim") and {(*job.directions, job.stores) for job in jobs} == {("read", True)}
 
 
 def _sizes(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
@@ -335,8 +346,8 @@ def _whole(each: Counted) -> Latency | None:
 @step_check(
     "latency-mismatch",
     "Latencies agree",
-    rule="count, minimum, mean, maximum, deviation and percentiles of each latency fit one set of I/Os, and the "
-    "histogram where there is one",
+    rule="count, minimum, mean, maximum, deviation and percentiles of each latency fit one set of I/Os, the I/Os that "
+    "were counted, and the histogram where there is one",
     advice="Look at the tool's own output under raw/: a latency was changed, or is of another result.",
     source="latencies and buckets of the load generator",
     live=False,
@@ -356,6 +367,7 @@ def latency_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
             for what, measured, expected in disagreements(latency, rounding):
                 yield each.error(f"{kind}: {what}", measured, expected)
         yield from _kinds_apart(each)
+        yield from _counts_apart(at, each)
     if not looked:
         raise UnknownError("there are no latencies")
 
@@ -370,6 +382,19 @@ def _kinds_apart(each: Counted) -> Iterator[CheckResult]:
     if whole < parts * (1 - CLOCK) - 1000:
         what = f"lat {units.latency(whole)} is below slat + clat, {units.latency(parts)}"
         yield each.error(what, whole, parts)
+
+
+def _counts_apart(at: StepEvidence, each: Counted) -> Iterator[CheckResult]:
+    """Yield that other I/Os were counted than latencies: each I/O has one, but those in flight at begin and end."""
+    latency = _whole(each)
+    if latency is None or not latency.n or not each.loads or each.failed or not direction(each.name).in_total:
+        return
+    held = sum(load.held for load in each.loads)
+    lost = (each.figures.short_ios or 0) + (each.figures.drop_ios or 0)
+    slack = 2 * held + lost + (each.slack("ios") + at.run.rounding) * each.figures.ios
+    if abs(latency.n - each.figures.ios) > slack:
+        what = f"{units.exact(each.figures.ios)} I/Os, and {units.exact(latency.n)} latencies"
+        yield each.error(what, latency.n, each.figures.ios)
 
 
 # -- over time, and between hosts

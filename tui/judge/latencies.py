@@ -33,6 +33,7 @@ def disagreements(latency: Latency, rounding: float) -> Iterator[Disagreement]:
         return  # buckets of another tool: where each begins nobody says
     yield from _ends_off(latency)
     yield from _mean_off(latency, _by_buckets(latency), rounding)
+    yield from _deviation_off(latency)
     yield from _percentiles_off(latency)
 
 
@@ -83,6 +84,28 @@ def _deviation(latency: Latency, rounding: float) -> Iterator[Disagreement]:
     most = sqrt(max(high + off - mean, 0.0) * max(mean + off - low, 0.0) * latency.n / (latency.n - 1))
     if told > most * (1 + rounding + COUNTED) + 1:
         yield f"deviation {units.latency(told)}, and minimum, mean and maximum allow {units.latency(most)}", told, most
+
+
+def _deviation_off(latency: Latency) -> Iterator[Disagreement]:
+    """Yield a deviation that the histogram does not have: the mean of squares lies between those of its buckets' edges.
+
+    Around the printed mean: variance = mean of squares - square of the mean.
+    """
+    told, mean, most = latency.stddev_ns, latency.mean_ns or 0.0, latency.max_ns
+    if latency.buckets is None or told is None or isnan(told) or latency.n < 2 or most is None:
+        return
+    edges = [bucket_edges(index) for index in latency.buckets.idx]
+    counts = latency.buckets.n
+    least = sum(count * low * low for count, (low, _) in zip(counts, edges, strict=True)) / latency.n
+    high = sum(
+        count * min(most if index >= TOP_BUCKET else top, most) ** 2
+        for count, index, (_, top) in zip(counts, latency.buckets.idx, edges, strict=True)
+    )
+    few = latency.n / (latency.n - 1)  # a tool divides by n - 1
+    low, top = (sqrt(max(squares - mean * mean, 0.0) * few) for squares in (least, high / latency.n))
+    if not low * (1 - COUNTED) - 1 <= told <= top * (1 + COUNTED) + 1:
+        where = f"{units.latency(low)} to {units.latency(top)}"
+        yield f"deviation {units.latency(told)}, and its histogram allows {where}", told, low if told < low else top
 
 
 def _by_percentiles(latency: Latency) -> tuple[float, float] | None:

@@ -23,7 +23,7 @@ from tui.record.headline import SHORT_S, ended_early, is_short, length_text
 
 if TYPE_CHECKING:
     from tui.model.plan import JobLoad
-    from tui.model.step_record import DirectionRecord, LatencyRecord, Scalar, StepRecord
+    from tui.model.step_record import DirectionRecord, LatencyRecord, OperationRecord, Scalar, StepRecord
 
 OCCUPIED, OCCUPIED_AT_ALL = (
     default("concurrency.off"),
@@ -390,6 +390,7 @@ def restarted(evidence: RunEvidence) -> Iterator[CheckResult]:
 ERROR_CHECKS = (tool_errors, restarted)
 
 
+DIGIT = 0.001  # rates are printed with so many digits
 SAME = 1e-4  # of the rate: metadata operations of two iterations differ by per cents
 
 
@@ -417,7 +418,8 @@ def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "iterations",
     "Iterations that differ",
-    rule=f"the rates of iterations are further apart than {units.share(SAME, 2)}",
+    rule=f"the rates of iterations are further apart than {units.share(SAME, 2)}; their extremes, mean and deviation "
+    "fit one set of rates (error)",
     advice="Take the rates of the iterations themselves, which the load generator prints with its option to be "
     "verbose, or repeat the whole run.",
     source="largest and smallest rate of each operation",
@@ -431,13 +433,37 @@ def iterations(at: StepEvidence) -> Iterator[CheckResult]:
         for name, each in (metadata.operations if metadata is not None else {}).items()
         if each.max and each.min
     }
+    apart = [each for each in (metadata.operations if metadata is not None else {}).items() if unlike(each[1])]
+    for name, each in apart:
+        yield CheckResult("error", f"{name}: {unlike(each)}", each.mean, each.max, {"operations": name})
     if metadata is None or metadata.iterations < 2 or not spans:
+        if apart:
+            return
         raise UnknownError(Moot.ITERATIONS)
     same = {name: apart for name, (_, apart) in spans.items() if apart < SAME}
     if same:
         widest = max(same.values())
         message = f"{', '.join(same)}: {metadata.iterations} iterations are the same to {widest:.0e}, as repetitions"
         yield CheckResult("warning", f"{message} never are", widest, SAME, {"operations": " ".join(same)})
+
+
+def unlike(rates: OperationRecord) -> str:
+    """Return what no set of rates has: a mean outside of its extremes, a deviation that they leave no room for.
+
+    Bhatia and Davis bound the variance; over n - 1 it is n / (n - 1) of that, the most of two rates.
+    """
+    high, low, mean, deviation = rates.max, rates.min, rates.mean, rates.stddev
+    if high is None or low is None or mean is None:
+        return ""
+    off = DIGIT + SAME * max(high, low)
+    if low > high + off:
+        return f"the smallest rate {low:.6g} is above the largest {high:.6g}"
+    if not low - off <= mean <= high + off:
+        return f"the mean rate {mean:.6g} is not between the smallest {low:.6g} and the largest {high:.6g}"
+    most = sqrt(2 * max(high - mean + off, 0.0) * max(mean - low + off, 0.0))
+    if deviation is not None and deviation > most + off:
+        return f"rates from {low:.6g} to {high:.6g} do not deviate by {deviation:.6g}"
+    return ""
 
 
 OPERATION_CHECKS = (rank_shift, iterations)

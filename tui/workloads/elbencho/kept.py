@@ -23,6 +23,7 @@ from tui.workloads.elbencho.phases import Phase, phase_of
 from tui.workloads.reading import budget, numbered
 
 MIB = 1 << 20
+WHOLE = "whole blocks"  # in rows made of JSON: sizes of files are multiples of the block
 KEY = "operation"
 NEEDED = (KEY, "time ms [last]")
 LATENCIES = {"min": "min_us", "avg": "avg_us", "max": "max_us"}
@@ -95,6 +96,7 @@ def _json_output(value: Mapping[str, Any], over: Done) -> ImportedOutput:
         "direct IO": str(config.get("direct_io", "")),
         "random": str(config.get("random_offsets", "")),
         "block size": str(config.get("block_size", "")),
+        WHOLE: "1" if _block_of(config) else "",
     }
     name = " ".join(filter(None, (str(value.get("label", "")).strip(), over.name.lower())))
     loads = list(_loads(row, over.name, result, hosts))
@@ -203,6 +205,7 @@ def _loads(row: Row, phase: str, result: HostResult, hosts: int) -> Iterator[Job
         random=row.get("random") in ("1", "true"),
         durable="not told in the output",
         block_bytes=int(_number(row, "block size") or 0) or None,
+        whole_blocks=bool(row.get(WHOLE)),
     )
 
 

@@ -21,6 +21,7 @@ HEADER = "ISO Date,"
 ALL_THREADS = "Total"
 MIX = {"Write": "write", "Read": "read"}
 US = 1000  # ns
+CUT_S = 0.002  # rates are cut to whole numbers, times to ms
 Row = Mapping[str, str]
 
 
@@ -147,7 +148,15 @@ def _moved(
     seconds = _seconds(moved, whole(last, "bytes/s"), elapsed_ms)
     lat = latency_of(latency, counts)
     ios = lat.n if lat is not None and lat.n else _ios(moved, whole(last, "iops") * seconds, block)
-    return _result(ios, moved, seconds, lat)
+    found = _result(ios, moved, seconds, lat)
+    found.iops = _finer(whole(last, "iops"), found.iops, seconds)
+    found.bw_bytes_per_s = _finer(whole(last, "bytes/s"), found.bw_bytes_per_s, seconds)
+    return found
+
+
+def _finer(printed: int, made: float, seconds: float) -> float:
+    """Return the rate that counts make; where it is another one, not only more digits, the printed one."""
+    return made if abs(made - printed) <= 1 + printed * CUT_S / seconds or not printed else float(printed)
 
 
 def _entries(last: Mapping[str, Any], latency: Mapping[str, Any], elapsed_ms: int) -> DirectionResult:

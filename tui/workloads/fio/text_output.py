@@ -24,6 +24,7 @@ RATE = re.compile(
     r"\s*(read|write|trim|mixed)\s*: IOPS=([\d.]+[kMG]?), BW=(\S+?)\s*(?:\([^()]*\)\s*)?"
     r"\(([\d.]+[^\W\d]\w*)/(\d+)msec\).*"
 )
+DIGITS = 0.01  # fio prints three or more
 OLD_RATE = re.compile(r"\s*(read|write|trim)\s*: io=([\d.]+[^\W\d]\w*), bw=(\S+), iops=\s*(\d+), runt=\s*(\d+)msec.*")
 MEANT_AS_RATE = re.compile(r"\s*(read|write|trim|mixed)\s*: (IOPS|io)=.*")
 LATENCY = re.compile(
@@ -247,7 +248,7 @@ class _Parser:
         for name, part in self.section.job.directions().items():
             if name in total and total[name].isdigit() and int(total[name]):
                 part.total_ios = int(total[name])
-                part.iops = part.total_ios * 1000 / part.runtime if part.runtime else part.iops
+                part.iops = _finer(part.iops, part.total_ios, part.runtime)
             for latency in (part.slat, part.clat, part.lat):
                 if latency is not None:
                     latency.n = part.total_ios
@@ -283,3 +284,9 @@ def _block(text: str) -> str:
     """Return the block size of a job's first line: one value, or a range where there are several."""
     found = [size for pair in BLOCKS.findall(text) for size in pair]
     return next(iter(found), "") if len(set(found)) == 1 else f"{min(found)}-{max(found)}" if found else ""
+
+
+def _finer(printed: float, ios: int, runtime_ms: int) -> float:
+    """Return the rate that exact counts make; where it is another one, not only more digits, the printed one."""
+    made = ios * 1000 / runtime_ms if runtime_ms else printed
+    return made if abs(made - printed) <= 1 + DIGITS * printed else printed

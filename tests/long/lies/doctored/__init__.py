@@ -1,0 +1,1 @@
+"""Real output that was doctored: figures are changed by a seeded generator, then imported or judged again."""

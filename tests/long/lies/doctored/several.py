@@ -1,0 +1,117 @@
+"""Lies in the output of several hosts of one load: copies, hosts that were late, early, or slow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from random import Random
+
+from tests.long.lies.classes import Kind
+from tests.long.lies.doctored.case import UNSEEN, Case
+from tests.long.lies.doctored.documents import Document, Source, doctored_copy, parts_of
+from tests.long.lies.doctored.fio_json import Lied, _judge, _scale_counts, _set_rates
+
+SKEW_S = 1.0  # hosts may start and end so far apart
+STRAGGLER = 0.8
+Lie = Callable[[Random, list[Document]], Lied | None]
+
+
+def beside(source: Source) -> list[Document]:
+    """Return copies of a source's hosts, as if all had started at the same moment."""
+    hosts = [doctored_copy(host) for host in source.hosts]
+    for host in hosts:
+        _end_at(host, hosts[0]["timestamp_ms"])
+    return hosts
+
+
+def _end_at(host: Document, stamp_ms: int) -> None:
+    moved = stamp_ms - host["timestamp_ms"]
+    host["timestamp_ms"], host["timestamp"] = stamp_ms, stamp_ms // 1000
+    for job in host["jobs"]:
+        if "job_start" in job:
+            job["job_start"] += moved
+
+
+def copied(rng: Random, hosts: list[Document]) -> Lied | None:
+    """One host's output under another name; who copies may change what nobody looks at."""
+    source = rng.choice(hosts)
+    if sum(part["total_ios"] for _, _, part in parts_of(source)) < 500:
+        return None
+    copy = doctored_copy(source)
+    _end_at(copy, copy["timestamp_ms"] + rng.randint(-500, 500))
+    copy["jobs"][0]["usr_cpu"] = rng.uniform(0, 50)
+    copy["disk_util"] = []
+    hosts.append(copy)
+    return Lied(f"the output of a host as that of a {len(hosts)}. one", ("copied-output",))
+
+
+def late(rng: Random, hosts: list[Document]) -> Lied | None:
+    """A host that ran at another time."""
+    by = rng.choice((-1, 1)) * math.exp(rng.uniform(math.log(0.2), math.log(600)))
+    at = rng.randrange(len(hosts))
+    if "timestamp_ms" not in hosts[at]:
+        return None
+    _end_at(hosts[at], hosts[at]["timestamp_ms"] + round(by * 1000))
+    what = f"host {at + 1} moved by {by:+.2f} s"
+    if abs(by) > SKEW_S * 1.1 + 0.1:
+        return Lied(what, ("start-skew", "never-together"))
+    return Lied(what, (), "hosts may start within a second of each other")
+
+
+def early_end(rng: Random, hosts: list[Document]) -> Lied | None:
+    """A host that measured for a part of the time, at the same rate."""
+    at = rng.randrange(len(hosts))
+    found = list(parts_of(hosts[at]))
+    longest = max(part["runtime"] for _, _, part in found)
+    share = rng.uniform(0.1, 0.95)
+    for _, _, part in found:
+        rate = part["iops"]
+        _scale_counts(part, share)
+        part["runtime"] = round(part["total_ios"] / rate * 1000)
+        _set_rates(part)
+    for job in hosts[at]["jobs"]:
+        job["job_runtime"] = round(job.get("job_runtime", longest) * share)
+    less_ms = longest - max(part["runtime"] for _, _, part in found)
+    _end_at(hosts[at], hosts[at]["timestamp_ms"] - less_ms)
+    what = f"host {at + 1} ran {less_ms / 1000:.2f} s shorter than the others"
+    if less_ms / 1000 > SKEW_S * 1.05 + 0.05:
+        return Lied(what, ("end-skew", "short"))
+    return Lied(what, (), "hosts may end within a second of each other")
+
+
+def slow(rng: Random, hosts: list[Document]) -> Lied | None:
+    """A host that did less, with the latencies of the others."""
+    if len(hosts) < 3:
+        return None
+    at, by = rng.randrange(len(hosts)), rng.uniform(0.05, 0.95)
+    for _, _, part in parts_of(hosts[at]):
+        _scale_counts(part, by)
+        _set_rates(part)
+    rates = [sum(part["iops"] for _, _, part in parts_of(host)) for host in hosts]
+    middle = sorted(rates)[len(rates) // 2]
+    share = rates[at] / middle
+    if share < STRAGGLER - 0.01:
+        return Lied(f"host {at + 1} does {share:.0%} of the median", ("straggler", "concurrency", "offered-rate"))
+    return Lied(f"host {at + 1} does {share:.0%} of the median", (), "hosts may differ by a fifth")
+
+
+LIES: dict[str, tuple[Kind, Lie]] = {
+    "output of another host": ("identities", copied),
+    "a host at another time": ("time", late),
+    "a host that ended early": ("time", early_end),
+    "a host that did less": ("hosts", slow),
+}
+FOR_SEVERAL = ("a host at another time", "a host that ended early", "a host that did less")
+
+
+def draw(rng: Random, source: Source, before: frozenset[str], name: str) -> Case | None:
+    """Doctor one host among several; None where a source has too few, or has the finding already."""
+    kind, lie = LIES[name]
+    if name in FOR_SEVERAL and len(source.hosts) < 2:
+        return None
+    hosts = beside(source)
+    lied = lie(rng, hosts)
+    if lied is None or (lied.aims and lied.aims[0] in before):
+        return None
+    unseen = "" if lied.aims else lied.unseen or UNSEEN
+    return Case(kind, name, f"{source.name}: {lied.what}", lied.aims, _judge(hosts), before, unseen)

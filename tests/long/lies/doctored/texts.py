@@ -1,0 +1,154 @@
+"""Lies in text that people send around: fio's report, mdtest's summary, elbencho's JSON. Few digits are printed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+from tests.long.lies.doctored.case import Case, factor
+from tests.long.lies.doctored.documents import DATA
+from tui.library.imported import records_of
+
+FIO = ("mapr-randread-256k", "mapr-randwrite-256k", "mapr-randwrite-8k", "nfs-client-1", "nfs-client-4",
+       "weka-read-iops", "weka-read-latency", "weka-read-throughput", "weka-write-iops",
+       "weka-write-throughput")  # fmt: skip
+MDTEST = ("mdtest-main-profile-quiet", "mdtest-1.9.3-profile-quiet", "mdtest-3.3.0-profile-quiet", "mdtest-main-W2")
+ELBENCHO = ("rand-read-live", "rand-read-live-ex", "limited")
+CONTRADICTIONS = ("rate-mismatch", "size-mismatch", "latency-mismatch", "above-depth", "above-offered", "concurrency")
+THREE_DIGITS = 0.03  # three figures of three digits each, twice
+_SCALE = {"": 1.0, "k": 1e3, "M": 1e6}
+
+
+def _said(text: str, suffix: str) -> Callable[[Path], frozenset[str]]:
+    def judge(folder: Path) -> frozenset[str]:
+        path = folder / f"h1{suffix}"
+        path.write_text(text)
+        found = [each.record for each in records_of([path])]
+        return frozenset(finding.id for record in found for finding in record.findings if finding.severity != "info")
+
+    return judge
+
+
+def _numbers(text: str, pattern: str, by: float) -> str | None:
+    """Return a text in which the first number that a pattern finds is another one, with as many digits."""
+    if (found := re.search(pattern, text)) is None:
+        return None
+    value, places = float(found[1]), len(found[1].partition(".")[2])
+    changed = f"{value * by:.{places}f}"
+    return None if changed == found[1] else text[: found.start(1)] + changed + text[found.end(1) :]
+
+
+FIO_LIES = {
+    "IOPS": r"IOPS=([\d.]+)",
+    "bandwidth": r"BW=([\d.]+)",
+    "runtime": r"/(\d+)msec\)",
+    "bytes": r"\(([\d.]+)[KMGT]iB/\d+msec",
+    "block size": r"-bs=(\d+)",
+}
+
+
+def fio_text(rng: Random) -> Case | None:
+    """One figure of fio's report."""
+    name, what = rng.choice(FIO), rng.choice(list(FIO_LIES))
+    text = (DATA / "text" / f"{name}.txt").read_text()
+    by = factor(rng, THREE_DIGITS) if what != "block size" else rng.choice((0.5, 2.0, 4.0))
+    changed = _numbers(text, FIO_LIES[what], by)
+    if changed is None:
+        return None
+    if what == "bandwidth":  # fio prints it in two units: who lies changes both
+        changed = _numbers(changed, r"BW=[\d.]+\w+/s \(([\d.]+)", by) or changed
+    told = f"text {name}: {what} x {by:.4g}"
+    return Case("identities", "fio's text", told, CONTRADICTIONS, _said(changed, ".txt"), _before(text, ".txt"))
+
+
+def fio_percentiles(rng: Random) -> Case | None:
+    """Two percentiles of fio's report in each other's place."""
+    name = rng.choice(FIO)
+    text = (DATA / "text" / f"{name}.txt").read_text()
+    marks = list(re.finditer(r"([\d.]+)th=\[ *(\d+)\]", text))
+    one, other = sorted(rng.sample(range(len(marks)), 2))
+    if marks[one][2] == marks[other][2]:
+        return None
+    width = max(len(marks[one][2]), len(marks[other][2]))
+    low, high = (marks[at][2].rjust(width) for at in (one, other))
+    changed = text[: marks[one].start(2)] + high + text[marks[one].end(2) : marks[other].start(2)]
+    changed += low + text[marks[other].end(2) :]
+    told = f"text {name}: p{marks[one][1]} and p{marks[other][1]} swapped"
+    aims = ("latency-mismatch", *CONTRADICTIONS)
+    return Case("identities", "fio's text", told, aims, _said(changed, ".txt"), _before(text, ".txt"))
+
+
+def mdtest(rng: Random) -> Case | None:
+    """One figure of a line of mdtest's summary: the mean beyond the extremes, the smallest above the largest."""
+    name = rng.choice(MDTEST)
+    text = (DATA.parent / "mdtest" / f"{name}.out").read_text()
+    rows = [each for each in re.finditer(r"^ +(?:File|Directory|Tree) .*$", text, re.M) if len(_rates(each[0])) == 4]
+    row = rng.choice(rows)
+    high, low, mean, deviation = _rates(row[0])
+    kind = rng.choice(("mean above the maximum", "mean below the minimum", "minimum above the maximum", "deviation"))
+    more = 1 + 10 ** rng.uniform(-2, 0.5)
+    if high <= low:
+        return None
+    changed = {
+        "mean above the maximum": (high, low, high * more, deviation),
+        "mean below the minimum": (high, low, low / more, deviation),
+        "minimum above the maximum": (low, high * more, mean, deviation),
+        "deviation": (high, low, mean, (high - low) * more),
+    }[kind]
+    numbers = [f"{value:.3f}" for value in changed]
+    spans = [each.span() for each in re.finditer(r"\d+\.\d+", row[0])]
+    line = row[0]
+    for (start, end), number in reversed(list(zip(spans, numbers, strict=True))):
+        line = line[:start] + number.rjust(end - start) + line[end:]
+    text_now = text[: row.start()] + line + text[row.end() :]
+    told = f"{name}: {line.split()[0]} {line.split()[1]}, {kind}"
+    before = _before(text, ".out")
+    return Case("identities", "mdtest's summary", told, ("iterations",), _said(text_now, ".out"), before)
+
+
+def _rates(line: str) -> list[float]:
+    return [float(each) for each in re.findall(r"\d+\.\d+", line)]
+
+
+def elbencho(rng: Random) -> Case | None:
+    """One figure of elbencho's JSON."""
+    name = rng.choice(ELBENCHO)
+    text = (DATA.parent / "elbencho" / f"{name}.json").read_text()
+    found = json.loads(text.splitlines()[-1])
+    done, by = found["last_done"], factor(rng, THREE_DIGITS)
+    what = rng.choice(("iops", "bytes/s", "bytes", "elapsed_time_ms", "avg_us", "block_size", "count"))
+    if what == "avg_us":
+        latency = done["latency"]["IO"]
+        latency["avg_us"] = str(round(int(latency["avg_us"]) * by))
+        if abs(by - 1) < 0.3 or "histogram" not in latency:  # its buckets are a quarter of a power of two wide
+            return None
+    elif what == "block_size":
+        found["config"]["block_size"] = str(int(found["config"]["block_size"]) * rng.choice((2, 4)))
+    elif what == "count":
+        bucket = rng.choice([one for one in done["latency"]["IO"]["histogram"]["buckets"] if int(one["count"]) > 1000])
+        bucket["count"] = str(int(int(bucket["count"]) * 1.5))
+    else:
+        for part in (found["first_done"], done):
+            part[what] = str(round(int(part[what]) * by))
+    told = f"elbencho {name}: {what} x {by:.4g}"
+    changed, plain = json.dumps(found), json.dumps(json.loads(text.splitlines()[-1]))
+    return Case("identities", "elbencho's JSON", told, CONTRADICTIONS, _said(changed, ".json"), _before(plain, ".json"))
+
+
+_known: dict[str, frozenset[str]] = {}
+
+
+def _before(text: str, suffix: str) -> frozenset[str]:
+    """Return what was said before anything was changed."""
+    import tempfile
+
+    if text not in _known:
+        with tempfile.TemporaryDirectory(prefix="lies-") as name:
+            _known[text] = _said(text, suffix)(Path(name))
+    return _known[text]
+
+
+LIES = (fio_text, fio_text, fio_percentiles, mdtest, elbencho)
