@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from tui.judge import data, durations, hosts, identities, load, machines, observed, steadiness
+from tui.judge import data, durations, hosts, hot_set, identities, load, machines, observed, steadiness
 from tui.judge.check import Check, RunEvidence, UnknownError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ CHECKS: tuple[Check, ...] = (
     *durations.TIME_CHECKS,
     *load.LOAD_CHECKS,
     *data.DATA_CHECKS,
+    *hot_set.HOT_SET_CHECKS,
     *steadiness.STEADINESS_CHECKS,
     *data.PRECONDITION_CHECKS,
     *observed.TELEMETRY_CHECKS,

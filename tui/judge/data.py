@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tui.journal.clock import names_of
 from tui.judge.check import CheckResult, Moot, RunEvidence, Severity, StepEvidence, UnknownError, run_check, step_check
+from tui.judge.hot_set import HOT, HotSet, hot_sets
 from tui.judge.machines import file_systems, may_cache
 from tui.metrics import units
 from tui.metrics.steady import window_text
@@ -119,8 +120,8 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "working-set",
     "Working set and memory",
-    rule=f"without direct I/O, the files of a host hold {OF_MEMORY:g} x its memory or more; a remark where the file "
-    "system may cache direct I/O",
+    rule=f"without direct I/O, the files of a host (of skewed I/O: the blocks that {units.share(HOT)} of it go to) "
+    f"hold {OF_MEMORY:g} x its memory or more; a remark where the file system may cache direct I/O",
     advice="Use direct=1, or make the files larger than the memory of the clients (and of the servers).",
     source="page cache",
 )
@@ -135,6 +136,8 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
         return
     memory = {host.name: memory_of(host) for host in at.run.hosts}
     sizes = {task.host: sum(spec.total_bytes for spec in task.files) for task in at.step.tasks}
+    skewed = _skewed(at)
+    sizes |= {host: round(each.hot_bytes) for host, each in skewed.items() if each.hot_bytes < sizes.get(host, 0)}
     known = {host: (size, memory.get(host) or 0.0) for host, size in sizes.items() if size and memory.get(host)}
     if not known:
         raise UnknownError("sizes of files, or memory of hosts, are not known")
@@ -143,6 +146,10 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
         worst = min(small, key=lambda host: small[host])
         size, mem = known[worst]
         held = f"{units.size(size)} of files on {units.size(mem)} of memory"
+        if worst in skewed:
+            held = (
+                f"{units.share(HOT)} of the I/Os ({skewed[worst].text}) on {held.replace('of files', 'of the files,')}"
+            )
         message = f"without direct I/O {held}: the page cache serves them"
         if not buffered:
             message = f"{held}, and the file system may cache direct I/O"
@@ -150,6 +157,16 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
         yield CheckResult(
             severity, message, round(small[worst], 4), at.limit("working-set.memory"), {"hosts": " ".join(small)}
         )
+
+
+def _skewed(at: StepEvidence) -> dict[str, HotSet]:
+    """Return the hot sets of hosts whose I/O wants some blocks more than others."""
+    if not any(job.skew for job in at.step.jobs):
+        return {}
+    try:
+        return {host: each for host, each in hot_sets(at).items() if each.text}
+    except UnknownError:
+        return {}
 
 
 def memory_of(host: HostRecord) -> float | None:

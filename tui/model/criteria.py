@@ -111,6 +111,8 @@ THRESHOLDS: dict[str, Threshold] = {
     "storage-traffic.moved": Threshold(0.95, "least share of the load's bytes that moves below it"),
     "unwritten-data.written": Threshold(0.99, "least share of what is read that was written before"),
     "working-set.memory": Threshold(2.0, "least size of the files without direct I/O, in memories of the host"),
+    "hot-set.drive": Threshold(32.0 * 2**20, "bytes below which the buffer of any drive holds what is touched again"),
+    "hot-set.array": Threshold(2.0**30, "bytes below which the cache of a usual controller holds it"),
     "target-full.full": Threshold(0.8, "how full the target may be, as a share"),
     "runtime.warning_s": Threshold(10.0, "seconds below which a measurement is a warning"),
     "runtime.note_s": Threshold(60.0, "seconds below which a measurement is a remark"),

@@ -168,6 +168,15 @@ class BlockShare(Struct, frozen=True, omit_defaults=True):
     share: float | None = None
 
 
+class Skew(Struct, frozen=True, omit_defaults=True):
+    """Which blocks random I/O wants more than others. `zones`: shares of the I/Os, and of the blocks (1 is all)."""
+
+    text: str  # as the load generator takes it: "zipf:1.2"
+    kind: Literal["zipf", "pareto", "normal", "zoned"]
+    value: float = 0.0  # theta, h, deviation in per cent
+    zones: tuple[tuple[float, float], ...] = ()
+
+
 class JobLoad(Struct, frozen=True, omit_defaults=True):
     """One job of a step as each host runs it, in the field's words: what judging its figures takes.
 
@@ -187,6 +196,10 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     rate_iops: dict[str, float] = field(default_factory=dict)  # offered, by direction
     rate_bytes_per_s: dict[str, float] = field(default_factory=dict)
     random: bool = False
+    range_bytes: int | None = None  # what each I/O stream goes over: a worker's part of a file; None: not known
+    ranges: int = 0  # how many such streams one host has
+    skew: dict[str, Skew] = field(default_factory=dict)  # by direction; without one all blocks are wanted alike
+    each_once: bool = False  # no block again before every one was used
     same_offsets: bool = False  # on every host and in every worker the same random offsets
     reducible: str = ""  # why an array may store less than is written: "zero_buffers=1"
     durable: str = ""  # how writes are made durable as they go: "fdatasync=1"; empty: never before the end

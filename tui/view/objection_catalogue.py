@@ -297,7 +297,7 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection(
         "cache",
         "It came from a cache",
-        ("storage-traffic", "direct-io", "working-set", "page-cache", "same-offsets", "rank-shift"),
+        ("storage-traffic", "direct-io", "working-set", "hot-set", "page-cache", "same-offsets", "rank-shift"),
         ("storage-traffic",),
         prepared,
     ),

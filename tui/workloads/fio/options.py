@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from tui.model.plan import BlockShare, HostTask, JobLoad
+from tui.model.plan import BlockShare, HostTask, JobLoad, Skew
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration, parse_size
 from tui.workloads.fio.option_table import IN_A_FILE, TARGETS, is_external
@@ -293,6 +293,10 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         rate_iops=iops,
         rate_bytes_per_s=bandwidth,
         random=(job.get("rw") or "").startswith("rand"),
+        range_bytes=_range_bytes(job),
+        ranges=job.numjobs * _file_count(job),
+        skew=_skews(job),
+        each_once=not job.flag("norandommap") and (job.get("random_distribution") or "random") == "random",
         same_offsets=_same_offsets(job),
         reducible=_reducible(job),
         durable=_durable(job),
@@ -345,6 +349,54 @@ def _split(given: str) -> tuple[BlockShare, ...]:
     shares = [left if share is None else share for share in told]
     sizes = [parse_size(size) for size, _, _ in parts]
     return tuple(BlockShare(size, size, share) for size, share in zip(sizes, shares, strict=True) if share)
+
+
+def _range_bytes(job: JobOptions) -> int | None:
+    """Return the bytes of one file that a worker's I/O goes over; None where only the host knows."""
+    if job.get("zonemode") not in (None, "none"):
+        return None
+    whole = job.size("size")
+    return whole // _file_count(job) if whole else job.size("filesize")
+
+
+def _file_count(job: JobOptions) -> int:
+    """Return over how many files a worker's size is divided."""
+    named = [name for name in re.split(r"(?<!\\):+", job.get("filename") or "") if name]
+    return max(job.count("nrfiles"), len(named), 1)
+
+
+def _skews(job: JobOptions) -> dict[str, Skew]:
+    """Return the distributions by direction; none of I/O that is partly sequential."""
+    given = job.get("random_distribution") or "random"
+    if not (job.get("rw") or "").startswith("rand") or job.get("percentage_random") not in (None, "100"):
+        return {}
+    kind, _, rest = given.partition(":")
+    places = rest.split(",") if kind.startswith("zoned") else [rest]
+    try:
+        skews = [_skew(job, kind, f"{kind}:{place}" if place else kind, place) for place in places]
+    except ValueError:
+        return {}
+    found = {name: skews[min(place, len(skews) - 1)] for place, name in enumerate(RATED) if name in job.access}
+    return {name: skew for name, skew in found.items() if skew is not None}
+
+
+def _skew(job: JobOptions, kind: str, text: str, value: str) -> Skew | None:
+    """Return a distribution as fio reads it. Raises ValueError for what it would not take."""
+    if kind == "zipf":
+        return Skew(text, "zipf", float(value.partition(":")[0] or 1.1))
+    if kind == "pareto":
+        h = float(value.partition(":")[0] or 0.2)
+        return Skew(text, "pareto", h) if 0 < h < 1 else None
+    if kind in ("normal", "gauss"):
+        return Skew(text, "normal", float(value.partition(":")[0] or 0))
+    if kind not in ("zoned", "zoned_abs"):
+        return None
+    pairs = [part.partition("/") for part in value.split(":") if part]
+    whole = _range_bytes(job) if kind == "zoned_abs" else 100
+    if not whole:
+        return None
+    of_size = parse_size if kind == "zoned_abs" else float
+    return Skew(text, "zoned", zones=tuple((float(share) / 100, of_size(size) / whole) for share, _, size in pairs))
 
 
 def _rates(job: JobOptions, option: str) -> dict[str, float]:

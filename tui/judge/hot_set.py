@@ -1,0 +1,154 @@
+"""Checks of what random I/O really goes to: few blocks, over and over, are served by a cache on the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from tui.judge.check import CheckResult, Moot, Severity, StepEvidence, UnknownError, step_check
+from tui.metrics import touched, units
+from tui.metrics.registry import BOTH, MIXED, each_io_once
+from tui.model.criteria import default
+from tui.model.hostfacts import number_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tui.metrics.touched import Part
+    from tui.model.plan import HostTask, JobLoad, Skew
+    from tui.model.step_record import DirectionRecord
+
+HOT = 0.9  # the share of the I/Os that the hot set gets
+AGAIN = 2.0  # I/Os for each block that is touched: from here on most of them meet what was there before
+MOVING = ("read", "write", MIXED, BOTH)
+DRIVE, ARRAY = default("hot-set.drive"), default("hot-set.array")
+
+
+class HotSet(Struct, frozen=True):
+    """The bytes that HOT of the I/Os go to; those of all I/Os; and of what they are a part. `text` of the skew."""
+
+    hot_bytes: float
+    touched_bytes: float
+    whole_bytes: float
+    moved_bytes: float
+    text: str = ""
+
+    @property
+    def times(self) -> float:
+        """How often a block that is touched is touched."""
+        return self.moved_bytes / self.touched_bytes if self.touched_bytes else 0.0
+
+
+@step_check(
+    "hot-set",
+    "Blocks touched again",
+    rule=f"blocks that are touched {AGAIN:g} times or more, on all hosts together, are beyond {units.size(DRIVE)} (any "
+    f"drive's buffer); a remark up to {units.size(ARRAY)} (a usual controller's cache), and up to the memory of the "
+    "servers where it is known",
+    advice="Make the files larger, or random_distribution more even; or attest cache-off; or say that a cache is what "
+    "you measure.",
+    source="random_distribution, sizes of files, I/Os completed: expected values, nothing is traced",
+)
+def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
+    """Direct I/O leaves out the client's page cache, not the caches behind it: drives, controllers and servers keep
+    what is asked for again and again, so the figure is theirs."""
+    found = hot_sets(at)
+    if any(each.id == "cache-off" and each.answer == "yes" for each in at.run.plan.attested):
+        return
+    every = _sum(list(found.values()), _room(at))
+    if every.times < AGAIN:
+        return
+    hot, skew = every.hot_bytes, f" ({every.text})" if every.text else ""
+    asked = f"{units.share(HOT)} of the I/Os go to {units.size(round(hot))} of {units.size(round(every.whole_bytes))}"
+    times = f"{asked}{skew}, each block {every.times:.0f} times"
+    drive, array, servers = at.limit("hot-set.drive"), at.limit("hot-set.array"), _memory_of_servers(at)
+    if hot < drive:
+        flushed = all(job.durable for job in at.step.jobs if job.stores)  # each write is flushed: none ends in a buffer
+        severity: Severity = "info" if flushed else "warning"
+        yield CheckResult(severity, f"{times}: the buffer of a single drive holds them", round(hot), drive)
+    elif servers and hot < servers:
+        text = f"{times}: they fit into the servers' {units.size(servers)} of memory"
+        yield CheckResult("info", text, round(hot), servers)
+    elif hot < array:
+        yield CheckResult("info", f"{times}: the cache of a usual controller holds them", round(hot), array)
+
+
+def hot_sets(at: StepEvidence) -> dict[str, HotSet]:
+    """Return by host which bytes its I/O goes to. Raises UnknownError when no host's can be told."""
+    jobs = [job for job in at.step.jobs if job.stores and {"read", "write"} & set(job.directions)]
+    if not jobs:
+        raise UnknownError(Moot.DATA if at.step.jobs else "what the load does is not known")
+    if any(not job.range_bytes for job in jobs):
+        raise UnknownError("the size of what the I/O goes over is not known")
+    found: dict[str, HotSet] = {}
+    for task in at.step.tasks:
+        sets = [each for job in jobs if (each := _of_job(at, task, job)) is not None]
+        if sets and len(sets) == len(jobs):
+            found[task.host] = _sum(sets, sum(spec.total_bytes for spec in task.files))
+    if not found:
+        raise UnknownError("how many I/Os each job did is not known")
+    return found
+
+
+def _sum(sets: Sequence[HotSet], room: float) -> HotSet:
+    """Return several together: they cannot touch more than the files hold; 0: not known."""
+    most = room or float("inf")
+    hot, seen, whole = (
+        min(sum(each), most)
+        for each in zip(*((s.hot_bytes, s.touched_bytes, s.whole_bytes) for s in sets), strict=True)
+    )
+    return HotSet(hot, seen, whole, sum(each.moved_bytes for each in sets), next((s.text for s in sets if s.text), ""))
+
+
+def _room(at: StepEvidence) -> float:
+    """Return the bytes of all files, those that hosts share once."""
+    sharing = {host for each in at.run.hosts for host in str(each.facts.get("shares_files_with") or "").split()}
+    files: dict[tuple[str, str], int] = {}
+    for task in at.step.tasks:
+        for spec in task.files:
+            files["" if task.host in sharing else task.host, spec.path] = spec.total_bytes
+    return float(sum(files.values())) if all(files.values()) else 0.0
+
+
+def _of_job(at: StepEvidence, task: HostTask, job: JobLoad) -> HotSet | None:
+    """Return what one job's workers touch; None where its I/Os were not counted."""
+    counted = _counted(at, task.host, job)
+    ios, moved = sum(each.ios for each in counted.values()), float(sum(each.bytes for each in counted.values()))
+    if not ios or not moved or not job.range_bytes:
+        return None
+    block = moved / ios
+    blocks, each = max(job.range_bytes / block, 1.0), ios / max(job.ranges, 1)
+    skew = next(iter(job.skew.values()), None) if job.random else None
+    parts = parts_of(skew, blocks)
+    seen = min(each, blocks) if job.each_once or not job.random else touched.distinct(parts, each)
+    hot = min(touched.hottest(parts, HOT), seen)
+    size = max(job.ranges, 1) * block
+    return HotSet(hot * size, seen * size, blocks * size, moved, skew.text if skew is not None else "")
+
+
+def _counted(at: StepEvidence, host: str, job: JobLoad) -> Mapping[str, DirectionRecord]:
+    results = at.record.results
+    only = len([each for each in at.step.jobs if each.stores]) == 1
+    dirs = results.per_host.get(host, {}) if only else (results.per_job or {}).get(host, {}).get(job.name, {})
+    return {name: dirs[name] for name in each_io_once(dirs) if name in MOVING}
+
+
+def parts_of(skew: Skew | None, blocks: float) -> list[Part]:
+    """Return blocks by how often they are wanted."""
+    if skew is None:
+        return touched.even(blocks)
+    if skew.kind == "zipf":
+        return touched.zipf(blocks, skew.value)
+    if skew.kind == "pareto":
+        return touched.pareto(blocks, skew.value)
+    return touched.bell(blocks, skew.value) if skew.kind == "normal" else touched.zones(blocks, skew.zones)
+
+
+def _memory_of_servers(at: StepEvidence) -> float:
+    """Return the memory of the storage nodes that the run looked at; 0: not known."""
+    nodes = (host for host in at.run.hosts if host.role == "server")
+    return sum(number_of(node.facts, "mem_bytes") or 0.0 for node in nodes)
+
+
+HOT_SET_CHECKS = (hot_set,)
