@@ -61,7 +61,7 @@ def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
         return
     hot, skew = every.hot_bytes, f" ({every.text})" if every.text else ""
     asked = f"{units.share(HOT)} of the I/Os go to {units.size(round(hot))} of {units.size(round(every.whole_bytes))}"
-    times = f"{asked}{skew}, each block {every.times:.0f} times"
+    times = f"{asked}{skew}, {every.times:.0f} for each block touched"
     drive, array, servers = at.limit("hot-set.drive"), at.limit("hot-set.array"), _memory_of_servers(at)
     if hot < drive:
         flushed = all(job.durable for job in at.step.jobs if job.stores)  # each write is flushed: none ends in a buffer
