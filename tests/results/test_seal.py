@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.results.test_verify import RAW, WHOLE
+from tui.analysis.setup import differences
 from tui.cli.main import main
 from tui.library.additions import keep_note
 from tui.library.build import write_record
 from tui.library.load import load_record
+from tui.library.runs import list_directory
 from tui.library.seal import broken, seal
 from tui.library.verify import verify_run
 
@@ -137,6 +139,26 @@ def test_a_verdict_that_was_changed_is_never_shown_as_if_it_were_the_runs_own(
     assert "NOT the verdict that was sealed" in " ".join(capsys.readouterr().out.split())
     write_record(run_dir)
     assert not load_record(run_dir).judged_since, "derived again it is the one that was sealed"
+
+
+def test_lists_and_comparisons_mark_a_verdict_that_was_changed(run_dir: Path) -> None:
+    def marks() -> tuple[bool, bool]:
+        (listed,), record = (
+            list_directory(run_dir.parent, [run_dir.name], run_dir.parent / "index"),
+            load_record(run_dir),
+        )
+        told = [each.text for each in differences([record], [record]) if "sealed" in each.text]
+        assert listed.judged.startswith("NOT SEALED:") == listed.judged_since
+        return listed.judged_since, bool(told)
+
+    assert marks() == (False, False)
+    path = run_dir / "run.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps(record | {"verdict": "valid", "findings": []}))
+    assert marks() == (True, True)
+    assert marks() == (True, True), "also from the kept summary"
+    write_record(run_dir)
+    assert marks() == (False, False)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]"])

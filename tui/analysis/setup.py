@@ -450,6 +450,10 @@ def _of_states(a: Side, b: Side) -> Iterator[SetupDifference]:
             if record.verdict == "invalid":
                 ids = dict.fromkeys(each.id for each in record.findings if each.severity == "error")
                 yield SetupDifference(f"{side} {record.run_id} is invalid ({', '.join(ids)})", "", "", blocks=True)
+            if record.judged_since:
+                yield SetupDifference(
+                    f"{side} {record.run_id}: NOT the verdict that was sealed, see runs verify", "", ""
+                )
     yield from _differs("warnings", a, b, _warnings)
 
 

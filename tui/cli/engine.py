@@ -6,6 +6,10 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +41,7 @@ def _write_record(run_dir: Path) -> None:
         print(f"benchtui: {run_dir}: the record was not written: {error.strerror}", file=sys.stderr)
         return
     write_texts(run_dir, record)
-    _seal(run_dir)
+    _seal(run_dir, record)
     if record.proves is None:
         return
     from tui.library.additions import tell_proved
@@ -48,11 +52,14 @@ def _write_record(run_dir: Path) -> None:
         print(f"benchtui: {record.proves.run_id} was not told what this showed: {error}", file=sys.stderr)
 
 
-def _seal(run_dir: Path) -> None:
+def _seal(run_dir: Path, record: RunRecord) -> None:
     from tui.library.seal import seal
+    from tui.library.summary import summary_of, write_summary
     from tui.model.paths import Paths
 
     try:
         seal(run_dir, Paths.from_environ(os.environ).seal_key)
+        record.judged_since = False  # a run that was resumed had another seal
+        write_summary(run_dir, summary_of(record))
     except OSError as error:
         print(f"benchtui: {run_dir}: the run was not sealed: {error.filename}: {error.strerror}", file=sys.stderr)

@@ -14,6 +14,7 @@ from tui.judge.bottleneck import limiter_of
 from tui.judge.catalogue import Examination, examine, verdict_of
 from tui.judge.check import RunEvidence, StepEvidence
 from tui.judge.proof import proof_record
+from tui.library.seal import was_judged_since
 from tui.library.summary import summary_of, write_summary
 from tui.model.event import ONLY_SAMPLES, RunResumed
 from tui.model.plain_data import format_utc, parse_utc, plain
@@ -190,7 +191,9 @@ def _searched(plan: Plan, run: RunState, steps: list[StepRecord]) -> tuple[Searc
 def write_record(run_dir: Path) -> RunRecord:
     """Build the record and put run.json in place, whole. Raises BenchtuiError, OSError."""
     record = build_record(run_dir)
-    write_atomic(run_dir / RECORD_FILE, record.to_json().encode())
+    text = record.to_json().encode()
+    record.judged_since = was_judged_since(run_dir, text)
+    write_atomic(run_dir / RECORD_FILE, text)
     write_summary(run_dir, summary_of(record))
     return record
 

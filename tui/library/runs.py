@@ -24,7 +24,7 @@ from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, PLAN_FILE, RECORD_FILE
 
 INDEX_FILE = ".index.msgpack"
-FORMAT = 3  # what was written before may hold text that is not printable
+FORMAT = 4  # what was written before does not say whether a verdict is the sealed one
 SETTLED_S = 2.0  # what changed later than this may change again without another time stamp
 NOT_JUDGED = -1
 

@@ -14,11 +14,21 @@ import msgspec
 from msgspec import Struct, field
 
 from tui.journal.rundir import is_run_dir, is_running, write_atomic
+from tui.library.seal import was_judged_since
 from tui.model.bounded import MOST_SMALL_BYTES, NO_JSON, read_file
 from tui.model.check_names import check_name
 from tui.model.plain_data import PlainDecoder
 from tui.model.problem import BenchtuiError, Problem, UsageError
-from tui.model.rundir import JOURNAL_FILE, MARKS_FILE, PID_FILE, PLAN_FILE, RECORD_FILE, SUMMARY_FILE, begun_utc
+from tui.model.rundir import (
+    JOURNAL_FILE,
+    MARKS_FILE,
+    PID_FILE,
+    PLAN_FILE,
+    RECORD_FILE,
+    SEAL_FILE,
+    SUMMARY_FILE,
+    begun_utc,
+)
 
 if TYPE_CHECKING:
     from tui.model.record import RunRecord
@@ -136,7 +146,7 @@ SummaryState = Literal[
     "complete", "partial", "aborted", "failed", "imported", "baseline", "running", "interrupted", "unreadable"
 ]
 Verdict = Literal["valid", "valid-with-warnings", "invalid"]  # as in model/record.py, which a list need not load
-FORMAT = 3  # of summary.json; what was written before had no headline in short
+FORMAT = 4  # of summary.json; what was written before does not say whether the verdict is the sealed one
 NAMED_FINDINGS = 2
 STARTING_S = 30.0  # how long a new run may take until its engine says who it is
 
@@ -152,6 +162,7 @@ class FindingSummary(Struct, gc=False):
         self.id = check_name(self.id)
 
 
+NOT_SEALED = "NOT SEALED:"  # before a verdict that is not the sealed one
 MARKS = {"valid": "valid", "valid-with-warnings": "!", "invalid": "INVALID"}
 
 
@@ -185,11 +196,13 @@ class RunSummary(Struct, gc=False):  # nothing in it refers back to it, and list
     owner: str = ""
     directory: str = ""
     problem: str = ""
+    judged_since: bool = False  # verdict or findings are not those that were sealed
 
     @property
     def judged(self) -> str:
         """The verdict and what it rests on: ``valid``, ``! straggler``, ``INVALID host-loss +1``; empty: not judged."""
-        return f"{MARKS[self.verdict]} {self.weakened_by}".strip() if self.verdict is not None else ""
+        said = f"{MARKS[self.verdict]} {self.weakened_by}".strip() if self.verdict is not None else ""
+        return f"{NOT_SEALED} {said}".rstrip() if self.judged_since else said
 
     @property
     def weakened_by(self) -> str:
@@ -201,12 +214,13 @@ class RunSummary(Struct, gc=False):  # nothing in it refers back to it, and list
 
 
 class _CachedSummary(Struct):
-    """summary.json: the summary, in which format, and which run.json it was made from."""
+    """summary.json: the summary, in which format, and which run.json and seal it was made from."""
 
     record_bytes: int
     record_mtime_ns: int
     summary: RunSummary
     format: int = 0
+    seal_mtime_ns: int = 0
 
 
 class _Name(Struct):
@@ -280,14 +294,23 @@ def _cached(run_dir: Path, stat: os.stat_result) -> RunSummary | None:
         cached = _cached_decoder.decode(read_file(run_dir / SUMMARY_FILE, MOST_SMALL_BYTES))
     except (OSError, *NO_JSON):
         return None
-    fits = (cached.record_bytes, cached.record_mtime_ns, cached.format) == (stat.st_size, stat.st_mtime_ns, FORMAT)
+    kept = (cached.record_bytes, cached.record_mtime_ns, cached.format, cached.seal_mtime_ns)
+    fits = kept == (stat.st_size, stat.st_mtime_ns, FORMAT, _sealed_at(run_dir))
     cached.summary.run_id = run_dir.name  # a directory may have been renamed, and its name is what people type
     return cached.summary if fits else None
 
 
+def _sealed_at(run_dir: Path) -> int:
+    try:
+        return os.stat(f"{run_dir}/{SEAL_FILE}").st_mtime_ns  # noqa: PTH116  (a Path costs a list time)
+    except OSError:
+        return 0
+
+
 def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
     try:
-        head = _head_decoder.decode(read_file(run_dir / RECORD_FILE))
+        text = read_file(run_dir / RECORD_FILE)
+        head = _head_decoder.decode(text)
     except (OSError, *NO_JSON) as error:
         why = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else f"is no run record: {error}"
         return unreadable(run_dir, f"{RECORD_FILE} {why}")
@@ -311,6 +334,7 @@ def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
         notes=[note.text for note in head.notes],
         target=head.target or "",
         reason=head.reason,
+        judged_since=was_judged_since(run_dir, text),
     )
     if keep:
         with suppress(OSError):  # a store that cannot be written can still be listed
@@ -345,13 +369,14 @@ def summary_of(record: RunRecord) -> RunSummary:
         notes=[note.text for note in record.notes],
         target=record.target or "",
         reason=record.reason,
+        judged_since=record.judged_since,
     )
 
 
 def write_summary(run_dir: Path, summary: RunSummary) -> None:
     """Keep the summary of the run.json that is there now, so that lists need not read that."""
     stat = (run_dir / RECORD_FILE).stat()
-    cached = _CachedSummary(stat.st_size, stat.st_mtime_ns, summary, FORMAT)
+    cached = _CachedSummary(stat.st_size, stat.st_mtime_ns, summary, FORMAT, _sealed_at(run_dir))
     write_atomic(run_dir / SUMMARY_FILE, msgspec.json.encode(cached))
 
 

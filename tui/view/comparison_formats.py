@@ -95,6 +95,7 @@ def _run(record: RunRecord) -> dict[str, Any]:
         "target": record.target,
         "state": record.state,
         "verdict": record.verdict,
+        "judged_since": record.judged_since,
     }
 
 

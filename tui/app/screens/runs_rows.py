@@ -61,6 +61,8 @@ def columns(symbols: Symbols, marked: Sequence[str], *, narrow: bool = False) ->
         return judged(run) if run.state == "complete" and run.verdict else told(run)
 
     def judged(run: RunSummary) -> Run:
+        if run.judged_since:
+            return f"{symbols.warn} {run.judged}", WARN
         symbol = {"valid": symbols.ok, "valid-with-warnings": symbols.warn}.get(run.verdict or "")
         return (f"{symbol} {run.weakened_by or run.verdict}", JUDGED[run.verdict]) if symbol else told(run)
 
@@ -112,7 +114,7 @@ def headline_of(run: RunSummary) -> Run:
 
 def verdict_of(run: RunSummary) -> Run:
     """Return how a run is judged; of an invalid one by which checks, for its state says the rest."""
-    invalid = run.verdict == "invalid"
+    invalid = run.verdict == "invalid" and not run.judged_since
     return (run.weakened_by if invalid and run.weakened_by else run.judged), JUDGED[run.verdict]
 
 
@@ -249,6 +251,8 @@ def _head(run: RunSummary, width: int) -> Iterator[Line]:
 
 def _judgement(run: RunSummary, width: int) -> Iterator[Line]:
     yield Line.of(VERDICTS[run.verdict], ("  ", TEXT), (run.state, LABEL))
+    if run.judged_since:
+        yield from indented([("NOT the verdict that was sealed, see runs verify", WARN)], width, 0)
     if said := run.problem or run.reason:
         yield from indented([(said, WARN)], width, 0)
 
