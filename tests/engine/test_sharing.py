@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,16 @@ from msgspec.structs import replace
 from tests.e2e.command import benchtui
 from tests.engine.test_planning import plan
 from tests.lab.course import LOAD, course
+from tests.lab.disks import quietly
 from tests.lab.sshd import SshdLab
 from tui.engine.preflight.clean import clean, created_of
 from tui.engine.preflight.destroy import HostFindings
 from tui.engine.preflight.made_files import MadeFiles
+from tui.engine.preflight.rules import identified_by
 from tui.engine.run.preflight import shared_files
 from tui.engine.run.run import execute
 from tui.library.build import build_record
+from tui.model.hostfacts import same_files
 from tui.model.plan import Plan, common_paths, sharing_note
 from tui.remote.answers import DirFacts, HostProbe
 from tui.remote.connections import Connections
@@ -106,3 +110,68 @@ async def test_one_file_is_told_made_and_counted_once(home: Path, lab: SshdLab, 
     assert list(cleaned.goes) == [file] and not Path(file).exists()
     made_files = MadeFiles.beside(run.ctx.run_dir)
     assert [made_files.sizes(host) for host in ("h1", "h2")] == [{}, {}]
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(240)
+async def test_one_directory_by_two_names_is_told(home: Path, lab: SshdLab) -> None:
+    for host in ("h1", "h2"):
+        (home / host).mkdir()
+    if subprocess.run(["mount", "--bind", home / "h1", home / "h2"], capture_output=True).returncode:
+        pytest.skip("bind mounts need root")
+    try:
+        async with course(home, lab, "1s", hosts=2) as run:
+            assert (await execute(run.ctx)).state == "complete", run.events("host_problem")
+    finally:
+        quietly("umount", home / "h2")
+    record = build_record(run.ctx.run_dir)
+    assert [finding.scope for finding in record.findings if finding.id == "shared-files"] == [{"hosts": "h1 h2"}]
+    assert [message.text for message in record.messages if " are one file" in message.text]
+
+
+FILE = {"file_system": "boot 1 ef53:2", "identity": "77"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ({"path": "/a/f"} | FILE, {"path": "/b/f"} | FILE, True),  # a hard link, a bind mount
+        ({"path": "/a/f"} | FILE, {"path": "/a/f"} | FILE, True),  # in two containers
+        ({"path": "/a/f"} | FILE, {"path": "/b/f"} | FILE | {"identity": "78"}, False),
+        ({"path": "/a/f"} | FILE, {"path": "/b/f"} | FILE | {"file_system": "boot 2 ef53:2"}, False),  # cloned disks
+    ],
+)
+def test_a_file_is_what_it_is_and_not_what_it_is_called(
+    first: dict[str, str], second: dict[str, str], same: bool
+) -> None:
+    two = {"h1": {"files": [first]}, "h2": {"files": [second]}}
+    assert same_files(two) == ([[("h1", first["path"]), ("h2", second["path"])]] if same else [])
+    if first["path"] != second["path"]:
+        one = {"h1": {"files": [first, second]}}
+        assert same_files(one) == ([[("h1", first["path"]), ("h1", second["path"])]] if same else [])
+
+
+def test_a_path_that_hosts_are_known_to_share_is_told_once() -> None:
+    facts = {"files": [{"path": "/a/f"} | FILE], "shares_files_with": "h1 h2"}
+    assert same_files({"h1": facts, "h2": facts}) == []
+
+
+@pytest.mark.parametrize(
+    ("fstype", "source", "names"),
+    [
+        ("ext4", "/dev/sda1", ("m1", "m1", "m2")),
+        ("nfs4", "server:/export", ("nfs4", "nfs4", "nfs4")),
+        ("overlay", "overlay", ("m1 c1", "m1 c2", "m2 c1")),
+    ],
+)
+def test_an_inode_is_a_machine_s_own_but_on_network_file_systems(
+    fstype: str, source: str, names: tuple[str, ...]
+) -> None:
+    path = one_path().steps[0].tasks[0].files[0].path
+    places = [("m1", "c1"), ("m1", "c2"), ("m2", "c1")]
+    found = [on(fstype, source, machine) for machine, _ in places]
+    named = [
+        replace(each, probe=replace(each.probe, values={**each.probe.values, "hostname": container}))
+        for each, (_, container) in zip(found, places, strict=True)
+    ]
+    assert tuple(identified_by("h", each, path) for each in named) == names

@@ -11,8 +11,8 @@ from tui.judge.machines import file_systems, may_cache
 from tui.metrics import units
 from tui.metrics.steady import window_text
 from tui.model.criteria import default
-from tui.model.hostfacts import BlockLayer, Mount, Written, boot_of, number_of, rows, why_unknown
-from tui.model.plan import JobLoad, common_paths, is_device, sharing_text
+from tui.model.hostfacts import BlockLayer, Mount, Written, boot_of, number_of, rows, same_files, why_unknown
+from tui.model.plan import JobLoad, common_paths, is_device, more, other_names_text, sharing_text
 from tui.record.progress import rounds_of_step
 
 if TYPE_CHECKING:
@@ -197,14 +197,20 @@ def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
 @run_check(
     "shared-files",
     "Files that hosts share",
-    rule="each host has files of its own, unless the target is meant to be shared",
-    advice="Put {host} into directory or filename; or keep it, and say so when you quote the figure.",
-    source="one file system, device and inode on several hosts",
+    rule="each host and each job has files of its own, unless the target is meant to be shared",
+    advice="Put {host} into directory or filename, and look for bind mounts and links; or keep it, and say so when you "
+    "quote the figure.",
+    source="one file system and inode by several names or on several hosts, before the load",
 )
 def shared_files(evidence: RunEvidence) -> Iterator[CheckResult]:
     """Hosts that write the same file wait for each other's locks; hosts that read it read each other's cache."""
-    if len(evidence.hosts) < 2:
+    named = same_files({host.name: host.facts for host in evidence.hosts})
+    if len(evidence.hosts) < 2 and not named:
         raise UnknownError(Moot.SHARED)
+    if named:
+        hosts = dict.fromkeys(host for names in named for host, _ in names)
+        message = other_names_text(named[0]) + more(len(named))
+        yield CheckResult("warning", message, float(len(named)), 0.0, {"hosts": " ".join(hosts)})
     for names in _groups(evidence.hosts):
         paths = [path for path, users in common_paths(evidence.plan).items() if set(names) <= set(users)]
         if paths:

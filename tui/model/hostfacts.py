@@ -221,6 +221,15 @@ _TARGET = (
         absent="nothing was read, or not known",
     ),
     HostFact(
+        "files",
+        "files",
+        "stat of the test files or, until they are there, of their directories; the first 64",
+        "table",
+        "target",
+        "expected",
+        absent="none",
+    ),
+    HostFact(
         "shares_files_with", "shares files with", "the file systems of all hosts", section="target", differs="expected"
     ),
 )
@@ -404,6 +413,18 @@ class Written(Struct, frozen=True, omit_defaults=True):
     path: str = ""
 
 
+class TargetFile(Struct, frozen=True, omit_defaults=True):
+    """What a test file is, whatever it is called: equal for two names, mounts or hosts of one file.
+
+    `file_system`: the boot of the machine, or the kind of network file system, and its id. `identity`: the
+    inode; of a file that was not there yet ``DIRECTORY-INODE/NAME``.
+    """
+
+    path: str
+    file_system: str
+    identity: str
+
+
 class Running(Struct, frozen=True, omit_defaults=True):
     """A load generator that ran before we started anything."""
 
@@ -423,6 +444,7 @@ TABLES: dict[str, type[Struct]] = {
     "devices": BlockLayer,
     "running": Running,
     "written": Written,
+    "files": TargetFile,
 }
 _NAMES = {kind: name for name, kind in TABLES.items()}
 _decoders = [msgspec.json.Decoder(kind) for kind in TABLES.values()]  # on import: two threads at the first one crash
@@ -439,6 +461,24 @@ def rows(facts: Mapping[str, Fact], kind: type[T]) -> list[T]:
         except msgspec.ValidationError:
             continue
     return found
+
+
+def same_files(hosts: Mapping[str, Mapping[str, Fact]]) -> list[list[tuple[str, str]]]:
+    """Return the files that have several names: host and path of each, of all that are one file.
+
+    Hosts that share a path of a shared file system are known by the fact `shares_files_with` already.
+    """
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for host, facts in hosts.items():
+        for row in rows(facts, TargetFile):
+            found.setdefault((row.file_system, row.identity), []).append((host, row.path))
+    return [names for names in found.values() if len(names) > 1 and not _is_told(names, hosts)]
+
+
+def _is_told(names: list[tuple[str, str]], hosts: Mapping[str, Mapping[str, Fact]]) -> bool:
+    """Tell whether it is one path on hosts that are known to share the files of such a path."""
+    sharing = str(hosts[names[0][0]].get("shares_files_with") or "").split()
+    return len({path for _, path in names}) == 1 and all(host in sharing for host, _ in names)
 
 
 def why_unknown(facts: Mapping[str, Fact], name: str) -> str:

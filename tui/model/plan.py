@@ -448,8 +448,12 @@ OWN_FILES = "put {host} into the path to give each host its own"
 
 def file_system_name(fstype: str, source: str, mount: str, machine: str) -> str:
     """Return a name that hosts on the same file system share: its network source, or the machine and its mount."""
-    network = fstype.startswith(NETWORK_FILE_SYSTEMS) or ":" in source
-    return f"{fstype} {source}" if network else f"{machine} {mount or source}"
+    return f"{fstype} {source}" if is_network(fstype, source) else f"{machine} {mount or source}"
+
+
+def is_network(fstype: str, source: str) -> bool:
+    """Tell whether a file system is one that several hosts may mount."""
+    return fstype.startswith(NETWORK_FILE_SYSTEMS) or ":" in source
 
 
 def common_paths(plan: Plan) -> dict[str, list[str]]:
@@ -484,6 +488,12 @@ def sharing_text(plan: Plan, paths: Sequence[str], hosts: Sequence[str], where: 
     verb = verb_of(plan, paths[0])
     what = f"{some(hosts, NAMED)} {verb} one and the same file {paths[0]}{more(len(paths))} on {where}"
     return f"{what}: they hold each other up, and meet what the others have in a cache; {OWN_FILES}"
+
+
+def other_names_text(names: Sequence[tuple[str, str]]) -> str:
+    """Return that a file has several names."""
+    shown = some([f"{path} on {host}" for host, path in names], NAMED)
+    return f"{shown} are one file: bind mounts, hard links or links; what uses them holds each other up"
 
 
 def more(count: int) -> str:

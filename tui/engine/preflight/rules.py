@@ -15,7 +15,7 @@ from tui.engine.preflight.destroy import HostFindings, Problem, devices_of, judg
 from tui.engine.preflight.made_files import Files
 from tui.metrics import units
 from tui.model.hostfacts import Fact
-from tui.model.plan import FileSpec, HostTask, Identities, Plan, file_system_name, is_device
+from tui.model.plan import FileSpec, HostTask, Identities, Plan, file_system_name, is_device, is_network
 from tui.remote.agent import Agent, FileInfo, Holder
 from tui.remote.answers import DirFacts, HostProbe
 from tui.remote.made import identify
@@ -75,6 +75,20 @@ def directories_to_look_at(tasks: Iterable[HostTask]) -> list[str]:
 def file_system_of(host: str, probe: HostProbe, facts: DirFacts) -> str:
     """Return a name that hosts on the same file system share; where no boot is known, a host is its own machine."""
     return file_system_name(facts.fstype, facts.source, facts.mount, probe.boot_id or f"host {host}")
+
+
+def identified_by(host: str, findings: HostFindings, path: str) -> str:
+    """Return within what the inode of a file is its own: a kind of network file system, or a machine; empty: not known.
+
+    Containers of one machine have overlays with the inodes of their common image: there it is the container.
+    """
+    room = findings.room_of(path)
+    if room is None or not room.fstype:
+        return ""
+    if is_network(room.fstype, room.source):
+        return room.fstype
+    machine = findings.probe.boot_id or f"host {host}"
+    return f"{machine} {findings.probe.values.get('hostname')}" if room.fstype == "overlay" else machine
 
 
 def new_bytes(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> dict[str, int]:

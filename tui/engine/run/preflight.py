@@ -7,12 +7,21 @@ import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from msgspec import Struct
 
 from tui.engine.executors.lookup import executors_of
 from tui.engine.preflight.destroy import FileNeed, HostFindings, device_line, sizes_of, tasks_of
-from tui.engine.preflight.rules import facts_of, file_system_of, in_use_by, judge_host, judge_space, look_at
+from tui.engine.preflight.rules import (
+    facts_of,
+    file_system_of,
+    identified_by,
+    in_use_by,
+    judge_host,
+    judge_space,
+    look_at,
+)
 from tui.engine.session.context import (
     JUDGE,
     LEAVE,
@@ -27,13 +36,13 @@ from tui.engine.session.context import (
     refuse_failed,
 )
 from tui.engine.session.host_session import HostSession
-from tui.engine.session.targets import files_of, seen_on
+from tui.engine.session.targets import files_of, seen_on, what_they_are
 from tui.journal.clock import names_of
 from tui.journal.rundir import owner
 from tui.metrics import units
 from tui.model.event import HostClock, HostFactsCollected, HostStateName, PhaseName
-from tui.model.hostfacts import Fact
-from tui.model.plan import Plan, Step, common_paths, sharing_text
+from tui.model.hostfacts import Fact, same_files
+from tui.model.plan import Plan, Step, common_paths, other_names_text, sharing_text
 from tui.remote.agent import KEPT_DAYS, AgentError, ClockOffset, Holder, TaskDir
 from tui.remote.answers import Expired
 from tui.remote.transport import HostError
@@ -256,6 +265,8 @@ async def look_and_judge(ctx: RunContext) -> None:
         for code, message in judge_host(ctx.plan, session.name, findings):
             session.problem("preflight", code, message)
     tell_sharing(ctx, found)
+    for names in same_files({session.name: session.facts for session in ctx.sessions}):
+        ctx.say("warning", other_names_text(names))
     for name, (code, message) in judge_space(ctx.plan, found).items():
         next(session for session in ctx.sessions if session.name == name).problem("preflight", code, message)
     for course in executors_of(ctx.plan):
@@ -314,6 +325,9 @@ async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
     session.facts, session.ours, session.devices = known, found.ours, found.devices
     paths = [path for task in tasks_of(ctx.plan, session.name) for path in files_of(task)]
     session.seen = await session.ask(partial(seen_on, paths=sorted(set(paths))))
+    places = partial(identified_by, session.name, found)
+    if told := what_they_are(session.seen, sorted(set(paths)), places):
+        session.facts["files"] = list[Any](told)
     written = {spec.path for task in tasks_of(ctx.plan, session.name) for spec in task.written}
     for path, facts in found.devices.items():
         session.say("warning" if facts.unsure and path in written else "info", device_line(facts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 
 from tui.engine.preflight.destroy import judge_again
@@ -123,6 +123,23 @@ async def seen_on(agent: Agent, paths: list[str]) -> Identities:
     """Return what files are, and the directories that they lie in or will. Raises HostError."""
     found = await made.identify(agent, paths)
     found.directories.update(await made.places(agent, sorted({posixpath.dirname(path) for path in paths})))
+    return found
+
+
+TOLD = 64  # files of which a record says what they are
+
+
+def what_they_are(seen: Identities, paths: Sequence[str], place_of: Callable[[str], str]) -> list[dict[str, str]]:
+    """Return what files are, as rows of the fact `files`; `place_of` names the machine or the server a path is of."""
+    found = []
+    for path in paths[:TOLD]:
+        folder, name = posixpath.split(path)
+        directory, place = seen.directories.get(folder), place_of(path)
+        if directory is None or not place or len(mark := directory.mark.split(" ")) < 2:
+            continue
+        known = seen.files.get(path)
+        identity = known.split(" ")[0] if known is not None else f"{mark[1]}/{name}"
+        found.append({"path": path, "file_system": f"{place} {mark[0]}", "identity": identity})
     return found
 
 
