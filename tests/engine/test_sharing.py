@@ -20,7 +20,7 @@ from tui.engine.preflight.rules import identified_by
 from tui.engine.run.preflight import shared_files
 from tui.engine.run.run import execute
 from tui.library.build import build_record
-from tui.model.hostfacts import same_files
+from tui.model.hostfacts import Fact, same_files
 from tui.model.plan import Plan, common_paths, sharing_note
 from tui.remote.answers import DirFacts, HostProbe
 from tui.remote.connections import Connections
@@ -144,15 +144,15 @@ FILE = {"file_system": "boot 1 ef53:2", "identity": "77"}
 def test_a_file_is_what_it_is_and_not_what_it_is_called(
     first: dict[str, str], second: dict[str, str], same: bool
 ) -> None:
-    two = {"h1": {"files": [first]}, "h2": {"files": [second]}}
+    two: dict[str, dict[str, Fact]] = {"h1": {"files": [first]}, "h2": {"files": [second]}}
     assert same_files(two) == ([[("h1", first["path"]), ("h2", second["path"])]] if same else [])
     if first["path"] != second["path"]:
-        one = {"h1": {"files": [first, second]}}
+        one: dict[str, dict[str, Fact]] = {"h1": {"files": [first, second]}}
         assert same_files(one) == ([[("h1", first["path"]), ("h1", second["path"])]] if same else [])
 
 
 def test_a_path_that_hosts_are_known_to_share_is_told_once() -> None:
-    facts = {"files": [{"path": "/a/f"} | FILE], "shares_files_with": "h1 h2"}
+    facts: dict[str, Fact] = {"files": [{"path": "/a/f"} | FILE], "shares_files_with": "h1 h2"}
     assert same_files({"h1": facts, "h2": facts}) == []
 
 
