@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 NAMED = re.compile(r"fio|mdtest|elbencho", re.IGNORECASE)
 # Words of files and of figures, not of what is run: the scheme of histograms, defaults of plans made before.
 WORDS = {"fio-plat/6x29", "job.fio"}
-# MPI programs are mdtest's today: the course that runs them reads mdtest.
+# MPI programs are mdtest's today: the executor that runs them reads mdtest.
 ROOMS_OF_MPI = ("tui/engine/mpi/", "tui/remote/mpi.py", "tui/record/headline.py", "tui/model/plan.py")
 
 

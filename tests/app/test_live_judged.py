@@ -116,12 +116,12 @@ async def test_the_line_of_folded_hosts_has_the_median_of_the_column_above_it(tm
         assert middle is not None and min(rates) <= float(middle[1]) <= max(rates)
 
 
-async def test_where_there_is_little_room_one_line_has_finding_steadiness_and_limiter_in_short(tmp_path: Path) -> None:
+async def test_a_narrow_screen_shows_finding_steadiness_and_bottleneck_in_one_line(tmp_path: Path) -> None:
     async with stage(watched(tmp_path), SMALL) as (app, pilot):
         (line,) = app.text_of("#live-health").splitlines()
-        finding, steady, limiter = line.split(" · ")
+        finding, steady, bottleneck = line.split(" · ")
         assert finding.startswith("! client-cpu  the client's CPU") and finding.endswith("…")
-        assert steady in ("steady", "not steady") and limiter.split("  ")[0] == "limited by client CPU"
+        assert steady in ("steady", "not steady") and bottleneck.split("  ")[0] == "limited by client CPU"
         assert line.endswith("f all")
         await pilot.resize_terminal(60, 16)
         await app.settle(pilot)
@@ -129,8 +129,8 @@ async def test_where_there_is_little_room_one_line_has_finding_steadiness_and_li
         assert line.startswith("! client-cpu  the") and "limited by client CPU" in line and line.endswith("f all")
 
 
-def test_every_limiter_has_a_word() -> None:
-    assert set(get_args(Kind)) == set(live_health.LIMITERS)
+def test_every_bottleneck_has_a_word() -> None:
+    assert set(get_args(Kind)) == set(live_health.BOTTLENECKS)
 
 
 async def test_the_hosts_that_are_named_are_marked(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ async def test_the_hosts_that_are_named_are_marked(tmp_path: Path) -> None:
         assert list(rows)[:4] == ["weka-01", "weka-02", "weka-03", "weka-04"]  # the worst first
 
 
-async def test_without_telemetry_the_limiter_is_unknown(tmp_path: Path) -> None:
+async def test_without_telemetry_the_bottleneck_is_unknown(tmp_path: Path) -> None:
     async with stage(run_of(tmp_path).go().measure(31)) as (app, _):
         assert "limited by  unknown: there is no telemetry" in app.text_of("#live-health")
         assert "CPU" not in app.text_of("#live-hosts")

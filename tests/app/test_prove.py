@@ -56,7 +56,7 @@ async def test_a_run_whose_hosts_were_not_looked_at_has_nothing_to_prove(maker: 
         assert any("its hosts were not looked at" in note.message for note in app._notifications)
 
 
-async def test_what_was_shown_stands_below_the_limiter(maker: RunMaker) -> None:
+async def test_what_was_shown_stands_below_the_bottleneck(maker: RunMaker) -> None:
     change(maker, limiter={**LIMITER, "proof": PROOF})
     async with stage(maker, step="result") as (app, _):
         page = " ".join(app.text_of("#result-page").split())

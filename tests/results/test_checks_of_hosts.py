@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.results.evidence import direction, evidence, found, said
-from tui.judge.bottleneck import limiter_of
+from tui.judge.bottleneck import bottleneck_of
 from tui.judge.check import RunEvidence, StepEvidence, UnknownError
 from tui.model.plan import Headline, HostTask, JobLoad, Plan
 from tui.model.step_record import HostTelemetryRecord, TelemetryColumn
@@ -196,13 +196,13 @@ def test_hosts_that_were_looked_at_before_a_fill_or_a_warm_up_count() -> None:
     assert [each.message for each in found("background-load", at)] == ["not quiet before the load: h1: CPU 60 % busy"]
 
 
-# -- limiter
+# -- bottleneck
 
 
 def limit(at: RunEvidence) -> tuple[str, str]:
-    limiter = limiter_of(StepEvidence(at, at.plan.steps[0], at.steps[0]))
-    assert limiter is not None
-    return limiter.kind, limiter.text
+    bottleneck = bottleneck_of(StepEvidence(at, at.plan.steps[0], at.steps[0]))
+    assert bottleneck is not None
+    return bottleneck.kind, bottleneck.text
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def limit(at: RunEvidence) -> tuple[str, str]:
         ({"cpu_busy": 10.0, "dev_sda.busy": 99.0, "dev_sda.queue": 1.0, "dev_sda.rlat": 3.5}, "concurrency"),
     ],
 )
-def test_the_limiter_is_the_first_that_is_at_its_limit(means: dict[str, float], kind: str) -> None:
+def test_the_bottleneck_is_the_first_that_is_at_its_limit(means: dict[str, float], kind: str) -> None:
     assert limit(looked({"cpus": 64, "nics": [{"name": "eth0", "speed_mbit": 1000}]}, **means))[0] == kind
 
 
@@ -237,13 +237,13 @@ def test_without_a_limit_on_the_clients_it_is_the_storage_as_far_as_they_can_tel
     assert limit(at) == ("storage", "storage (no client-side bottleneck found)")
 
 
-def test_a_rate_that_was_reached_is_the_limiter() -> None:
+def test_a_rate_that_was_reached_is_the_bottleneck() -> None:
     at = looked(cpu_busy=10.0)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), paced=True, rate_iops={"read": 1000.0})]
     assert limit(at) == ("rate", "the rate that was offered: read 1.00k IOPS")
 
 
-def test_a_bandwidth_that_was_offered_and_reached_is_the_limiter() -> None:
+def test_a_bandwidth_that_was_offered_and_reached_is_the_bottleneck() -> None:
     at = looked(cpu_busy=10.0)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=64, paced=True, rate_bytes_per_s={"read": 100e6})]
     assert limit(at) == ("rate", "the rate that was offered: read 95.4 MiB/s")
@@ -302,9 +302,9 @@ def test_a_server_whose_processes_are_busy_is_named_with_them() -> None:
     assert limit(at) == ("server-cpu", "server CPU: s1: OSD uses 99 % of a core in each of 4 processes")
 
 
-def test_without_telemetry_nobody_knows_the_limiter() -> None:
+def test_without_telemetry_nobody_knows_the_bottleneck() -> None:
     at = evidence()
-    assert limiter_of(StepEvidence(at, at.plan.steps[0], at.steps[0])) is None
+    assert bottleneck_of(StepEvidence(at, at.plan.steps[0], at.steps[0])) is None
 
 
 # -- machines

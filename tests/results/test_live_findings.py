@@ -331,25 +331,25 @@ def test_after_five_minutes_the_begin_is_not_judged_any_more(tmp_path: Path) -> 
     assert not step.series.from_begin
 
 
-def test_the_limiter_is_that_of_the_last_ten_seconds_and_changes_at_the_second_look(tmp_path: Path) -> None:
+def test_the_bottleneck_is_that_of_the_last_ten_seconds_and_changes_at_the_second_look(tmp_path: Path) -> None:
     at = watched(tmp_path)
     for host in at.maker.hosts:
         at.maker.look_at(host, BUSY)
     at.seconds(11)
-    assert limiter_kind(at) == "client-cpu"
+    assert bottleneck_kind(at) == "client-cpu"
     for host in at.maker.hosts:
         at.maker.look_at(host, IDLE)
-    kinds = [limiter_kind(at.seconds(1)) for _ in range(15)]
+    kinds = [bottleneck_kind(at.seconds(1)) for _ in range(15)]
     changed = kinds.index("storage")
     assert changed >= 5 and set(kinds[changed:]) == {"storage"}
 
 
-def limiter_kind(at: Watch) -> str:
+def bottleneck_kind(at: Watch) -> str:
     assert at.findings.limiter is not None
     return at.findings.limiter.kind
 
 
-def test_without_telemetry_the_limiter_is_unknown_and_its_checks_are_not_made(tmp_path: Path) -> None:
+def test_without_telemetry_the_bottleneck_is_unknown_and_its_checks_are_not_made(tmp_path: Path) -> None:
     at = watched(tmp_path).seconds(20)
     assert at.findings.limiter is None
     assert not at.findings.made & {"client-cpu", "network", "storage-traffic"}

@@ -31,7 +31,7 @@ from tui.library.additions import question_of, tell_proved
 from tui.library.build import write_record
 from tui.library.load import load_record
 from tui.library.unfinished import is_unfinished
-from tui.model.event import LimiterProved, StepStarted
+from tui.model.event import BottleneckProved, StepStarted
 from tui.model.plan import HostTask, JobLoad, Step
 from tui.model.problem import UsageError
 from tui.model.search import LoadChange, Proof, ProofResult
@@ -136,7 +136,7 @@ def maker(tmp_path: Path) -> RunMaker:
 
 def test_a_run_is_told_without_getting_longer(maker: RunMaker) -> None:
     before = write_record(maker.run_dir)
-    append_events(maker.run_dir, [LimiterProved(t=0.0, result=outcome(MORE_IN_FLIGHT, load(1000), load(1900)))])
+    append_events(maker.run_dir, [BottleneckProved(t=0.0, result=outcome(MORE_IN_FLIGHT, load(1000), load(1900)))])
     seen = read_journal(maker.run_dir / "journal.jsonl", 60.0).state
     assert seen.proved[0].outcome == "agreed"
     after = write_record(maker.run_dir)
@@ -146,7 +146,7 @@ def test_a_run_is_told_without_getting_longer(maker: RunMaker) -> None:
 
 def test_a_step_that_is_made_again_is_not_proved_any_more(maker: RunMaker) -> None:
     state = RunState()
-    state.apply(LimiterProved(t=1.0, result=outcome(MORE_IN_FLIGHT, load(1000), load(1900))))
+    state.apply(BottleneckProved(t=1.0, result=outcome(MORE_IN_FLIGHT, load(1000), load(1900))))
     state.apply(StepStarted(t=2.0, step=0, attempt=2))
     assert state.proved == {}
 
@@ -159,15 +159,15 @@ def test_one_that_was_cut_off_does_not_replace_what_another_one_showed(
     about.look_at("h1", {"cpu.busy": 10.0})
     about.measure(6).finish()
     shown = replace(outcome(MORE_IN_FLIGHT, load(1000), load(1900)), run_id="r9")
-    append_events(about.run_dir, [LimiterProved(t=0.0, result=shown)])
+    append_events(about.run_dir, [BottleneckProved(t=0.0, result=shown)])
     write_record(about.run_dir)
     cut = MatrixMaker(tmp_path / "r2", ["h1"], READS)
     proves = Proof(RUN_ID, 0, "storage", "words", MORE_IN_FLIGHT)
     cut.plan_matrix([cut.first_step, cut.first_step], proves=proves).begin()
     cut.steps_done(figures).finish("complete" if len(figures) == 2 else "partial")
     tell_proved(cut.run_dir, write_record(cut.run_dir))
-    limiter = load_record(about.run_dir).steps[0].limiter
-    assert limiter is not None and limiter.proof is not None and limiter.proof.run_id == told
+    bottleneck = load_record(about.run_dir).steps[0].limiter
+    assert bottleneck is not None and bottleneck.proof is not None and bottleneck.proof.run_id == told
 
 
 def test_a_counter_experiment_is_neither_a_sweep_nor_a_repetition(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ KINDS: Mapping[str, tuple[list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_of_limiter_has_its_experiment(kind: str) -> None:
+def test_each_kind_of_bottleneck_has_its_experiment(kind: str) -> None:
     alone, several = (experiments(kind, step(hosts, workers=4), 4) for hosts in (1, 2))
     assert ([each.change for each in alone], [each.change for each in several]) == KINDS[kind]
 

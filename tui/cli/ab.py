@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 WORSE, NOT_KNOWN, FAILED = 1, 3, 4
 NOT_COMPARABLE = "not comparable"
 OVERHEAD_S = 15.0  # of a run beside its load, until the first one tells
-TAKEN = ("repeat", "sweep", "detach", "prove_limiter", "skip_missing", "stream")
+TAKEN = ("repeat", "sweep", "detach", "prove_bottleneck", "skip_missing", "stream")
 AB_SCHEMA = "benchtui.ab/1"
 
 

@@ -16,4 +16,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Search, and return the run's exit code: 5 when no load keeps the limits, 6 when that is not known yet."""
-    return run.carried_out(args, wish_of(args, "capacity"))
+    return run.run_profile(args, wish_of(args, "capacity"))

@@ -69,7 +69,8 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add("--cleanup", action=argparse.BooleanOptionalAction, help="remove the test files that the run created")
     add("--skip-missing", action="store_true", help="leave out the steps of a suite whose load generator hosts lack")
     add("--destroy", action="append", default=[], metavar="PATH", help="agree that this device or file is overwritten")
-    add("--prove-limiter", action="store_true", help="then confirm what limits it by one short counter-experiment")
+    add("--prove-bottleneck", action="store_true", help="then confirm the bottleneck with a counter-experiment")
+    add("--prove-limiter", action="store_true", dest="prove_bottleneck", help=argparse.SUPPRESS)
     add("--no-telemetry", action="store_true", help="do not look at CPU, network, disks of the hosts every second")
     add("--no-precondition", action="store_true", help="leave out the fill and the rounds that the profile asks for")
     add("--attest", action="append", default=[], metavar="ID=yes|no", help="answer what the profile asks of a person")
@@ -92,7 +93,7 @@ def add_kinds(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run a profile and return the run's exit code."""
-    return carried_out(args, wish_from(args))
+    return run_profile(args, wish_from(args))
 
 
 def wish_from(args: argparse.Namespace) -> SearchChoice:
@@ -101,7 +102,7 @@ def wish_from(args: argparse.Namespace) -> SearchChoice:
     return wish_of(args, next((kind for name, kind in kinds.items() if getattr(args, name)), None))
 
 
-def carried_out(args: argparse.Namespace, wish: SearchChoice) -> int:
+def run_profile(args: argparse.Namespace, wish: SearchChoice) -> int:
     """Run a profile, or search with it, and return the run's exit code."""
     check_proof(args)
     check_streams(args)
@@ -144,13 +145,13 @@ def watched(args: argparse.Namespace, run_dir: Path) -> int:
 
     if args.stream:
         return watch_streamed(run_dir, args.stream, as_json=args.json)
-    if not args.prove_limiter:
+    if not args.prove_bottleneck:
         return watch(run_dir, as_json=args.json)
     from tui.cli.shared.experiments import prove_after
 
     code = followed(run_dir)
     if code == INTERRUPTED:
-        say("benchtui: the run was stopped: its limiter is not proved")
+        say("benchtui: the run was stopped: its bottleneck is not proved")
     else:
         code = max(code, prove_after(run_dir))
     print_result(run_dir, as_json=args.json)
@@ -160,9 +161,9 @@ def watched(args: argparse.Namespace, run_dir: Path) -> int:
 def check_proof(args: argparse.Namespace) -> None:
     """Raise UsageError for what a counter-experiment after the run cannot go with."""
     for name in ("detach", "no_telemetry"):
-        if args.prove_limiter and getattr(args, name):
+        if args.prove_bottleneck and getattr(args, name):
             why = {"detach": "it follows the run", "no_telemetry": "it goes by what hosts do meanwhile"}[name]
-            raise UsageError(f"--prove-limiter and --{name.replace('_', '-')}: {why}")
+            raise UsageError(f"--prove-bottleneck and --{name.replace('_', '-')}: {why}")
 
 
 def check_print_id(args: argparse.Namespace) -> None:
@@ -180,8 +181,8 @@ def check_streams(args: argparse.Namespace) -> None:
     from tui.export.stream import check_target, parse_spec, streamed
 
     targets = [parse_spec(spec)[1] for spec in args.stream if streamed(parse_spec(spec)[0])]
-    if args.detach or args.prove_limiter:
-        raise UsageError("--stream follows the run: it goes neither with --detach nor with --prove-limiter")
+    if args.detach or args.prove_bottleneck:
+        raise UsageError("--stream follows the run: it goes neither with --detach nor with --prove-bottleneck")
     if targets.count("-") > 1:
         raise UsageError("standard output takes one stream: name a file for the others, --stream FORMAT=FILE")
     if "-" in targets and args.json:

@@ -14,7 +14,7 @@ from tui.engine.executors.load import run_load
 from tui.engine.executors.lookup import executor_of
 from tui.engine.executors.per_host import identify_written, not_reached, reopen_all, take_result
 from tui.engine.run.preflight import connect_servers, preflight
-from tui.engine.run.run import brought_to_an_end, check_secrets, connect_all, ended, how_it_ended
+from tui.engine.run.run import check_secrets, connect_all, ended, finish, how_it_ended
 from tui.engine.run.steps import not_filled, run_steps
 from tui.engine.session.context import CONNECT, EXIT_PARTIAL, LOOK, REACH, RunContext, on_hosts, refuse_failed
 from tui.engine.session.history import History
@@ -70,7 +70,7 @@ def _note(ctx: RunContext, history: History, session: HostSession, match: re.Mat
 
 async def execute_collection(ctx: RunContext, history: History) -> RunEnded:
     """Collect what hosts still hold of a run that is over, from these alone; return the last event of its journal."""
-    return await brought_to_an_end(ctx, _collected(ctx, history))
+    return await finish(ctx, _collected(ctx, history))
 
 
 async def _collected(ctx: RunContext, history: History) -> RunEnded:
@@ -122,7 +122,7 @@ async def _collect_step(ctx: RunContext, history: History, index: int, tasks: di
 
 async def execute_rest(ctx: RunContext, history: History) -> RunEnded:
     """Finish a run and return the last event of its journal."""
-    return await brought_to_an_end(ctx, _rest(ctx, history))
+    return await finish(ctx, _rest(ctx, history))
 
 
 async def _rest(ctx: RunContext, history: History) -> RunEnded:
@@ -162,7 +162,7 @@ async def execute_missing(ctx: RunContext, history: History, *, failed: bool) ->
 
     What a dead engine had left running is followed to its end first: it may be one of them.
     """
-    return await brought_to_an_end(ctx, _missing(ctx, history, failed=failed))
+    return await finish(ctx, _missing(ctx, history, failed=failed))
 
 
 async def _missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnded:

@@ -22,6 +22,7 @@ from tui.journal.views import Clock, DirectionView, Group
 from tui.model.event import (
     AFTERWORDS,
     Artefact,
+    BottleneckProved,
     FileCreated,
     FilesRemoved,
     HostClock,
@@ -29,7 +30,6 @@ from tui.model.event import (
     HostProblem,
     HostResult,
     HostState,
-    LimiterProved,
     Message,
     MetadataPhase,
     NoteAdded,
@@ -444,8 +444,8 @@ class RunState:
         self.notes.append(event)
         self._say(MessageLine(event.t, "info", None, f"note: {event.text}"))
 
-    @HANDLERS.on(LimiterProved)
-    def _on_limiter_proved(self, event: LimiterProved) -> None:
+    @HANDLERS.on(BottleneckProved)
+    def _on_bottleneck_proved(self, event: BottleneckProved) -> None:
         self.proved[event.result.step] = event.result
 
     @HANDLERS.on(StopRequested)

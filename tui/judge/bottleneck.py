@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tui.model.plan import Step
-    from tui.model.step_record import HostTelemetryRecord, LimiterRecord
+    from tui.model.step_record import BottleneckRecord, HostTelemetryRecord
 
 Kind = Literal["rate", "client-cpu", "network", "client-device", "server-cpu", "concurrency", "storage"]
-MOST = 0.5  # of the hosts: one slow client is a straggler, not the limiter
+MOST = 0.5  # of the hosts: one slow client is a straggler, not the bottleneck
 IN_DEVICE = 0.6  # of the latency that the load sees
 SATURATED, QUEUED = 90.0, 1.5  # per cent of the time, and requests in flight on average
 LIMITED = 0.9  # of what a control group allows; it lets a little more pass
@@ -38,9 +38,9 @@ FEW = 4  # I/Os in flight over all hosts: so few say how long one takes, not how
 IDLE = 0.5  # of the workers' time: they wait for other than I/O
 
 
-def limiter_of(at: StepEvidence) -> LimiterRecord | None:
+def bottleneck_of(at: StepEvidence) -> BottleneckRecord | None:
     """Return what limits a step; None when nothing was measured or the hosts were not looked at."""
-    from tui.model.step_record import LimiterRecord
+    from tui.model.step_record import BottleneckRecord
 
     try:
         hosts = clients_of(at)
@@ -50,10 +50,10 @@ def limiter_of(at: StepEvidence) -> LimiterRecord | None:
         return None
     for kind, look in _LOOKS:
         if text := look(at, hosts):
-            return LimiterRecord(kind=kind, text=text)
+            return BottleneckRecord(kind=kind, text=text)
     blind = any(carries_load(at, host) and not is_sized(at, host) for host in hosts)
     more = "; how fast their links are is not known" if blind else ""
-    return LimiterRecord(kind="storage", text=f"storage (no client-side bottleneck found){more}")
+    return BottleneckRecord(kind="storage", text=f"storage (no client-side bottleneck found){more}")
 
 
 def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:

@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tui.judge.bottleneck import limiter_of
+from tui.judge.bottleneck import bottleneck_of
 from tui.judge.catalogue import CHECKS
 from tui.judge.check import Check, RunEvidence, StepEvidence, UnknownError
 from tui.judge.severity import WEIGHTS
 from tui.model.record import Finding, HostRecord
-from tui.model.step_record import LimiterRecord, StepRecord
+from tui.model.step_record import BottleneckRecord, StepRecord
 from tui.record.progress import can_be_judged
 from tui.record.running_step import RunningStep, Sliced, at_once
 from tui.record.sections import host_record
@@ -77,7 +77,7 @@ class LiveFindings:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.limiter: LimiterRecord | None = None
+        self.limiter: BottleneckRecord | None = None
         self.made: set[str] = set()
         self.settled = False  # these are the findings of the record
         self.broken: dict[str, str] = {}  # why checks failed that should not
@@ -89,7 +89,7 @@ class LiveFindings:
         self._others = [StepRecord(index=step.index, name=step.name, state="missing") for step in plan.steps]
         self._hosts: list[HostRecord] = []
         self._hosts_seen: object = None
-        self._other_limiter: str = ""
+        self._other_bottleneck: str = ""
 
     @property
     def now(self) -> list[LiveFinding]:
@@ -159,7 +159,7 @@ class LiveFindings:
         if record is not None and self._step is not None:
             lately = self._step.lately(state, record)
             yield
-            self._take_limiter(limiter_of(StepEvidence(evidence, self._step.step, lately)))
+            self._take_bottleneck(bottleneck_of(StepEvidence(evidence, self._step.step, lately)))
             yield
             made = yield from self._make((check for check in CHECKS if check.of_step is not None), evidence)
             sure = entered and (record.measured_s or 0.0) >= SETTLED_S
@@ -204,14 +204,14 @@ class LiveFindings:
             if again and each.step == step.index:
                 del self._known[key]
         self._at = self._step = None
-        self.limiter, self._other_limiter = None, ""
+        self.limiter, self._other_bottleneck = None, ""
 
-    def _take_limiter(self, found: LimiterRecord | None) -> None:
-        """Show another limiter when it is found for the second time."""
+    def _take_bottleneck(self, found: BottleneckRecord | None) -> None:
+        """Show another bottleneck when it is found for the second time."""
         kind = found.kind if found is not None else ""
-        if self.limiter is None or kind in (self.limiter.kind, self._other_limiter):
+        if self.limiter is None or kind in (self.limiter.kind, self._other_bottleneck):
             self.limiter = found
-        self._other_limiter = kind
+        self._other_bottleneck = kind
 
     # -- findings that come and go
 

@@ -182,18 +182,18 @@ def question_about(record: RunRecord, plan: Plan, step: int | None = None) -> Pr
     if plan.proves is not None:
         raise UsageError(f"{record.run_id} is itself a counter-experiment, about {plan.proves.run_id}")
     shown = chosen(record, step)
-    limiter = shown.limiter
-    if limiter is None:
+    bottleneck = shown.limiter
+    if bottleneck is None:
         raise UsageError(f"{record.run_id}: {shown.name}: what limits it is not known: its hosts were not looked at")
-    tried = experiments(limiter.kind, plan.steps[shown.index], cores(record))
+    tried = experiments(bottleneck.kind, plan.steps[shown.index], cores(record))
     if not tried:
         why = "more workers than cores on one client: only more clients can tell"
         raise UsageError(f"{record.run_id}: {shown.name}: {why}")
-    return ProofQuestion(record.run_id, shown.index, limiter.kind, limiter.text, tuple(tried), figures_of(shown))
+    return ProofQuestion(record.run_id, shown.index, bottleneck.kind, bottleneck.text, tuple(tried), figures_of(shown))
 
 
 def chosen(record: RunRecord, step: int | None) -> StepRecord:
-    """Return the step to prove: the one asked for, or the headline's, or the first with a limiter."""
+    """Return the step to prove: the one asked for, or the headline's, or the first with a bottleneck."""
     if step is not None:
         if not 0 <= step < len(record.steps):
             raise UsageError(f"{record.run_id} has no step {step + 1}; it has {len(record.steps)}")

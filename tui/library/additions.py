@@ -17,7 +17,7 @@ from tui.library.build import write_record
 from tui.library.load import load_record
 from tui.library.summary import summarize
 from tui.model.bounded import NO_JSON, read_file
-from tui.model.event import Event, FilesRemoved, LimiterProved, NoteAdded
+from tui.model.event import BottleneckProved, Event, FilesRemoved, NoteAdded
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.record import RunRecord
@@ -141,7 +141,7 @@ def tell_proved(run_dir: Path, record: RunRecord) -> None:
         raise BenchtuiError("it is still running")
     if not is_whole(record) and told_by_another(about, proves.step, run_dir.name):
         return
-    add_events(about, [LimiterProved(t=0.0, result=judged(proves, record.steps, run_dir.name))])
+    add_events(about, [BottleneckProved(t=0.0, result=judged(proves, record.steps, run_dir.name))])
 
 
 def is_whole(record: RunRecord) -> bool:
@@ -151,5 +151,5 @@ def is_whole(record: RunRecord) -> bool:
 
 def told_by_another(about: Path, step: int, name: str) -> bool:
     """Tell whether another counter-experiment has shown something of a step already."""
-    limiter = load_record(about).steps[step].limiter
-    return limiter is not None and limiter.proof is not None and limiter.proof.run_id != name
+    bottleneck = load_record(about).steps[step].limiter
+    return bottleneck is not None and bottleneck.proof is not None and bottleneck.proof.run_id != name

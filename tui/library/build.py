@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from tui.journal.progress import plan_as_run
 from tui.journal.rundir import load_plan, write_atomic
 from tui.journal.state import RunState
-from tui.judge.bottleneck import limiter_of
+from tui.judge.bottleneck import bottleneck_of
 from tui.judge.catalogue import Examination, examine, verdict_of
 from tui.judge.check import RunEvidence, StepEvidence
 from tui.judge.proof import proof_record
@@ -100,7 +100,7 @@ def measured_in(source: RecordSource) -> MeasuredRun:
     hosts = [host_record(plan, run, host) for host in plan.hosts]
     evidence = RunEvidence(plan, hosts, steps, source.seen)
     for step, record in zip(plan.steps, steps, strict=True):
-        record.limiter = limiter_of(StepEvidence(evidence, step, record))
+        record.limiter = bottleneck_of(StepEvidence(evidence, step, record))
         if record.limiter is not None and (proved := run.proved.get(step.index)):
             record.limiter.proof = ProofRecord(**asdict(proved))
     return MeasuredRun(hosts, steps, examine(evidence, running=source.running))

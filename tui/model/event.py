@@ -420,7 +420,7 @@ class NoteAdded(Event, tag="note"):
     text: str
 
 
-class LimiterProved(Event, tag="limiter_proved"):
+class BottleneckProved(Event, tag="limiter_proved"):
     """What a counter-experiment, a run of its own, said about what limited a step of this run."""
 
     result: ProofResult
@@ -473,12 +473,12 @@ AnyEvent = (
     | FilesRemoved
     | Message
     | NoteAdded
-    | LimiterProved
+    | BottleneckProved
     | StopRequested
     | RunEnded
 )
 
-AFTERWORDS = (NoteAdded, FilesRemoved, LimiterProved)  # may follow the last event of a run, and do not make it longer
+AFTERWORDS = (NoteAdded, FilesRemoved, BottleneckProved)  # may follow a run's last event; do not extend it
 
 _encoder = msgspec.json.Encoder()
 _decoder: PlainDecoder[AnyEvent] = PlainDecoder(AnyEvent)  # type: ignore[arg-type]

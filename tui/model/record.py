@@ -337,7 +337,7 @@ class RunRecord(RecordPart):
     phases: list[PhaseRecord] = Field(default_factory=list, description="phases that stand before or after all steps")
     steps: list[StepRecord] = Field(default_factory=list, description="measurements in order")
     proves: ProofRecord | None = Field(
-        None, description="a counter-experiment: about which run's limiter, and what it showed; null: a run of its own"
+        None, description="of a counter-experiment: what it tests, of which run, and the outcome; null: an ordinary run"
     )
     sources: list[HostSourceRecord] = Field(
         default_factory=list, description="where hosts are from, beside those that were typed or in the inventory"

@@ -194,7 +194,7 @@ class LoadChange(Struct, frozen=True):
 
 
 class ProofQuestion(Struct, frozen=True):
-    """What a counter-experiment is to confirm: the limiter of one step, and the experiments that can, best first."""
+    """What a counter-experiment is to confirm: the bottleneck of one step, and the experiments that can, best first."""
 
     run_id: str
     step: int
@@ -207,7 +207,7 @@ class ProofQuestion(Struct, frozen=True):
 class Proof(Struct, frozen=True):
     """What a run was made for: its first step is the load as it was, its second one the same load with the change."""
 
-    run_id: str  # of the run whose limiter it is
+    run_id: str  # of the run whose bottleneck it is
     step: int  # of that run
     kind: str
     limiter: str
@@ -219,7 +219,7 @@ class ProofResult(Struct, frozen=True, omit_defaults=True):
     """What came of a counter-experiment, as the journal of the run it is about keeps it."""
 
     run_id: str  # of the counter-experiment
-    step: int  # whose limiter it is
+    step: int  # whose bottleneck it is
     kind: str
     change: Change
     predicted: str

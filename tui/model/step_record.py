@@ -349,25 +349,25 @@ class HostTelemetryRecord(RecordPart):
 class ProofRecord(RecordPart):
     """A counter-experiment about what limited a step: the load as it was, for a short time, then with one change."""
 
-    run_id: str = Field(description="in a limiter: the counter-experiment; in proves: the run it is about")
-    step: int = Field(description="index of the step whose limiter it is, in its own run")
-    kind: str = Field(description="kind of the limiter")
+    run_id: str = Field(description="in a bottleneck: the counter-experiment; in proves: the run it is about")
+    step: int = Field(description="index of the step whose bottleneck it is, in its own run")
+    kind: str = Field(description="kind of the bottleneck")
     change: Literal["twice-in-flight", "twice-workers", "half-workers", "half-block", "half-hosts", "no-rate"] = Field(
         description="what was changed"
     )
     figure: Literal["iops", "bandwidth", "iops_per_host"] = Field(description="what was compared")
-    predicted: str = Field(description="what the limiter predicts, for people")
+    predicted: str = Field(description="what the bottleneck predicts, for people")
     unchanged: float | None = Field(None, description="the figure without the change; null: not measured")
     changed: float | None = Field(None, description="the figure with it; null: not measured")
     ratio: float | None = Field(None, description="changed / unchanged")
     spread: float | None = Field(
         None, description="half width of the ratio's 95 % confidence interval within these runs; null: too short"
     )
-    outcome: Literal["agreed", "disagreed", "could-not-tell"] = Field(description="whether it bore the limiter out")
+    outcome: Literal["agreed", "disagreed", "could-not-tell"] = Field(description="whether it bore the bottleneck out")
     text: str = Field(description="all of it for people")
 
 
-class LimiterRecord(RecordPart):
+class BottleneckRecord(RecordPart):
     """What limited a step, as far as the run left evidence."""
 
     kind: Literal["rate", "client-cpu", "network", "client-device", "server-cpu", "concurrency", "storage"] = Field(
@@ -429,7 +429,7 @@ class StepRecord(RecordPart):
         default_factory=dict, description="options that benchtui added to those of the profile, by name"
     )
     errors: list[StepError] = Field(default_factory=list, description="what went wrong in this step")
-    limiter: LimiterRecord | None = Field(None, description="what limited it; null: the hosts were not looked at")
+    limiter: BottleneckRecord | None = Field(None, description="what limited it; null: the hosts were not looked at")
 
     @property
     def cell_key(self) -> str:

@@ -47,18 +47,18 @@ def results_of_steps(steps: Mapping[int, StepState]) -> Results:
 
 
 def point_records(
-    plan: Plan, seen: SearchState, results: Results, limiters: Mapping[int, str]
+    plan: Plan, seen: SearchState, results: Results, bottlenecks: Mapping[int, str]
 ) -> list[SearchPointRecord]:
     """Return every point that was decided, oldest first."""
     kinds = {step.index: step.latency_kind or plan.latency_kind for step in plan.steps}
     return [
-        point_record(point, results.get(point.step, {}), kinds.get(point.step, plan.latency_kind), limiters)
+        point_record(point, results.get(point.step, {}), kinds.get(point.step, plan.latency_kind), bottlenecks)
         for point in seen.points
     ]
 
 
 def point_record(
-    point: SearchPoint, dirs: Mapping[str, Result], kind: str, limiters: Mapping[int, str]
+    point: SearchPoint, dirs: Mapping[str, Result], kind: str, bottlenecks: Mapping[int, str]
 ) -> SearchPointRecord:
     """Return one point, with the percentiles that enough I/Os are behind."""
     offer = point.offer
@@ -80,7 +80,7 @@ def point_record(
         percentiles_ns={name: _percentiles(result, name, kind) for name, result in dirs.items()},
         intended_ns=dict(point.intended),
         intended_reason=point.intended_why,
-        limiter=limiters.get(point.step, ""),
+        limiter=bottlenecks.get(point.step, ""),
     )
 
 
@@ -107,8 +107,8 @@ def search_record(plan: Plan, run: RunState, steps: list[StepRecord]) -> SearchR
     if plan.search is None:
         return None
     known = ((step.index, step.limiter) for step in steps if step.limiter is not None)
-    limiters = {index: limiter.text for index, limiter in known if limiter.kind != "rate"}  # it is what was asked for
-    record = points_alone(plan, plan.search, run.search, results_of_record(steps), limiters)
+    bottlenecks = {index: found.text for index, found in known if found.kind != "rate"}  # the rate was asked for
+    record = points_alone(plan, plan.search, run.search, results_of_record(steps), bottlenecks)
     return conclude(record, plan.search, run.search.points)
 
 
@@ -118,7 +118,7 @@ def search_so_far(plan: Plan, search: Search, run: RunState) -> SearchRecord:
 
 
 def points_alone(
-    plan: Plan, search: Search, seen: SearchState, results: Results, limiters: Mapping[int, str]
+    plan: Plan, search: Search, seen: SearchState, results: Results, bottlenecks: Mapping[int, str]
 ) -> SearchRecord:
     """Return what was asked for and what was measured."""
     return SearchRecord(
@@ -131,7 +131,7 @@ def points_alone(
         spent_s=round(spent_s(seen.points), 3),
         maximum_iops=_maximum(search, seen.points),
         job_shares=next((dict(each.offer.shares) for each in seen.points if each.offer.shares), {}),
-        points=point_records(plan, seen, results, limiters),
+        points=point_records(plan, seen, results, bottlenecks),
     )
 
 
@@ -188,7 +188,7 @@ def _answer(search: Search, points: Sequence[SearchPoint], record: SearchRecord)
         knobs=dict(found.knobs),
         step=found.step,
         binding=found.binding,
-        limiter=_limiter(record, there),
+        limiter=_bottleneck(record, there),
         headroom=dict(found.headroom),
         not_tried=list(found.not_tried),
         doubts=list(found.doubts),
@@ -202,7 +202,7 @@ def _answer(search: Search, points: Sequence[SearchPoint], record: SearchRecord)
     return made
 
 
-def _limiter(record: SearchRecord, there: SearchPointRecord | None) -> str:
+def _bottleneck(record: SearchRecord, there: SearchPointRecord | None) -> str:
     """Return what limits the system at the answer's point, or at full load where that point tells nothing of it."""
     if there is None or there.limiter:
         return there.limiter if there is not None else ""

@@ -64,8 +64,8 @@ def _by_check(findings: Sequence[Finding]) -> list[list[Finding]]:
 
 def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Line]:
     """Return what limits the load, what holds now and what held before, each whole with its time from `zero_t` on."""
-    limiter = found.limiter
-    limited = labelled([("limited by  ", LABEL)], [(limiter.text, TEXT)], width) if limiter is not None else []
+    bottleneck = found.limiter
+    limited = labelled([("limited by  ", LABEL)], [(bottleneck.text, TEXT)], width) if bottleneck is not None else []
     lines = [line for each in found.now for line in whole_lines(each.finding, width, _since(each, zero_t))]
     lines = [*limited, *([Line()] if limited else []), *(lines or nothing())]
     over = [line for each in found.was for line in whole_lines(each.finding, width, _span(each, zero_t))]

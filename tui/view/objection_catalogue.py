@@ -134,13 +134,13 @@ def repeated(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvide
 
 def limited_by(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
     """Yield the bottleneck, whether an experiment confirmed it, and the load of the clients."""
-    limiter = step.limiter if step is not None else None
-    if step is None or limiter is None:
+    bottleneck = step.limiter if step is not None else None
+    if step is None or bottleneck is None:
         return
-    at_client = limiter.kind in ("client-cpu", "network", "client-device")
-    yield ObjectionEvidence("partly" if at_client else "fact", f"limited by {limiter.text}")
-    if limiter.proof is not None:
-        yield ObjectionEvidence("fact", f"counter-experiment {limiter.proof.text}")
+    at_client = bottleneck.kind in ("client-cpu", "network", "client-device")
+    yield ObjectionEvidence("partly" if at_client else "fact", f"limited by {bottleneck.text}")
+    if bottleneck.proof is not None:
+        yield ObjectionEvidence("fact", f"counter-experiment {bottleneck.proof.text}")
     yield from (ObjectionEvidence("fact", text) for text in fullest_texts(step))
 
 

@@ -314,7 +314,7 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
     yield from (PlanFact("attested", each.answer, f"  {each.question} ({each.id})") for each in plan.attested)
     if plan.proves is not None:
         experiment = plan.proves.experiment
-        yield PlanFact("proves", f"{plan.proves.kind} as the limiter of {plan.proves.run_id}, {plan.proves.limiter}")
+        yield PlanFact("proves", f"{plan.proves.kind} as the bottleneck of {plan.proves.run_id}, {plan.proves.limiter}")
         yield PlanFact("", f"predicted with {SAID[experiment.change]}: {experiment.prediction.text}")
     if added := added_text(plan):
         yield PlanFact(ADDS, added, "  (to the profile's options; see the job file)")

@@ -68,7 +68,7 @@ def _top(record: RunRecord, *, running: bool) -> list[str]:
     if record.verdict is not None:
         lines += _wrapped("verdict", checks_text(record))
     step = _shown_step(record)
-    lines += _limiter(step) if step is not None and record.search is None else []  # a search tells its own
+    lines += _bottleneck(step) if step is not None and record.search is None else []  # a search tells its own
     lines += _objections(record) if record.checks is not None and not running else []
     how_far = record.reason.removeprefix("still ") if record.state == "running" else "running"
     state = [f"state: {how_far}; figures so far"] if running else _wrapped(f"state: {record.state}", record.reason)
@@ -93,7 +93,7 @@ def _shown_step(record: RunRecord) -> StepRecord | None:
     return record.steps[step]
 
 
-def _limiter(step: StepRecord) -> list[str]:
+def _bottleneck(step: StepRecord) -> list[str]:
     if step.limiter is None:
         return []
     lines = _wrapped("limited by", step.limiter.text)
@@ -112,7 +112,7 @@ def _about(record: RunRecord) -> list[str]:
         steps = _count(left.steps, "step")
         lines += _wrapped("left out", f"{left.profile}, {steps}: {left.reason} on {', '.join(left.hosts)}")
     if record.proves is not None:
-        lines += _wrapped("counter-experiment", f"about {record.proves.kind} as the limiter of {record.proves.run_id}")
+        lines += _wrapped("counter-experiment", f"{record.proves.kind} as the bottleneck of {record.proves.run_id}")
         lines += _wrapped("  it", record.proves.text)
     for each in record.resumed:
         lines += _wrapped("taken over", f"{each.utc}, after {each.gap_s:.1f} s without an engine")
@@ -176,8 +176,8 @@ def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
         lines += _table(direction, rows, record.latency_kind_of(step), _operation(record, step))
     if printed := printed_lines(step):
         lines += [NOT_MERGEABLE, *(line for host, text in printed for line in _wrapped(host, text, indent="  "))]
-    limiter = [] if step is _shown_step(record) else _limiter(step)  # that of the headline stands above
-    return lines + _remarks(step, record.latency_kind_of(step)) + limiter + load_lines(step)
+    bottleneck = [] if step is _shown_step(record) else _bottleneck(step)  # that of the headline stands above
+    return lines + _remarks(step, record.latency_kind_of(step)) + bottleneck + load_lines(step)
 
 
 def _operation(record: RunRecord, step: StepRecord) -> str | None:

@@ -43,7 +43,7 @@ VERDICT_ROLES = {"meets": GOOD, "breaks": BAD, "unclear": WARN, "void": FAINT}
 
 
 def answer_lines(search: SearchRecord, width: int) -> list[Line]:
-    """Return the answer and what belongs to it: interval, limiter, head room, knee, what was spent and not tried."""
+    """Return the answer and what belongs to it: interval, bottleneck, head room, knee, what was spent and not tried."""
     facts = answer_facts(search)
     return [line for name, text, role in facts for line in labelled([(f"{name}: ", LABEL)], [(text, role)], width)]
 

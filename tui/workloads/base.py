@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tui.workloads.mpi import MpiProgram
 
 LatencyKind = Literal["clat", "lat"]
-ExecutorName = Literal["commands", "mpi"]
+ExecutorName = Literal["per-host", "mpi"]
 # a load generator takes all from here
 __all__ = ["Item", "JobTerm", "LogLine", "Reader", "Requirement", "TermJob", "TermParam", "Workload"]
 
@@ -119,7 +119,7 @@ class OnHost(Protocol):
     """What the engine asks before and while something runs on hosts."""
 
     job_file: str = "job"  # what a task's `job_file` is called in the directory its command runs in
-    course: ExecutorName = "commands"  # one command on each host, released together; or one MPI program over all
+    executor: ExecutorName = "per-host"  # one command on each host, released together; or one MPI program over all
     end_codes: frozenset[str] = frozenset()  # verdicts that only say that it was ended; the engine knows by whom
 
     expected: bool = False  # hosts are looked at for it before there is any plan, and unfit without it
@@ -129,11 +129,11 @@ class OnHost(Protocol):
         return ()
 
     def program(self, step: Step) -> MpiProgram:
-        """Return what a step of the course "mpi" launches."""
+        """Return the program that a step of the MPI executor launches."""
         raise UsageError(f"{step.tool} is no program over all hosts")
 
     def simplest(self) -> MpiProgram | None:
-        """Return the smallest program of the course "mpi": hosts are looked at for it before there is any plan."""
+        """Return the smallest program of the MPI executor: hosts are checked for it before there is a plan."""
         return None
 
     def layout_job(self, files: list[FileSpec]) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from tui.app.widgets.figure_tiles import TILE_LINES
 from tui.journal.reader import JournalEvent, JournalTail, events_backwards
 from tui.journal.state import RunState
-from tui.model.event import FilesRemoved, LimiterProved, NoteAdded, PhaseEnded, PhaseStarted
+from tui.model.event import BottleneckProved, FilesRemoved, NoteAdded, PhaseEnded, PhaseStarted
 from tui.model.rundir import JOURNAL_FILE
 
 PHASES = ("connect", "preflight", "layout", "barrier", "measure", "collect")
@@ -21,7 +21,7 @@ SLICE_S = 0.02  # between two looks at the keys
 TAILS_OPEN_S = 10  # a host that is farther behind counts in the record only
 SPEEDS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, float("inf"))
 MARKS, LEAST_MARK_S = 8, 5.0  # a replay that jumps stops so often on its way, to be judged
-SAID_LATER = (NoteAdded, LimiterProved, FilesRemoved)  # may be added long after the end
+SAID_LATER = (NoteAdded, BottleneckProved, FilesRemoved)  # may be added long after the end
 Now = Callable[[], float]
 
 

@@ -53,7 +53,7 @@ STRAGGLERS = "straggler"
 MOST_MARKED = 0.75  # of the hosts
 LEAST_TREND = 0.005  # less is shown as none
 LEAST_FINDING = 24  # cells, before all else gives way to it
-LIMITERS = {  # by kind, where there is no room for the evidence
+BOTTLENECKS = {  # by kind, where there is no room for the evidence
     "rate": "offered rate",
     "client-cpu": "client CPU",
     "network": "network",
@@ -74,32 +74,32 @@ class Said(NamedTuple):
 def health(
     found: LiveFindings | None, state: RunState, plan: Plan | None, hosts: HostSpread, width: int, *, lines: int = 2
 ) -> list[Line]:
-    """Return what matters most, then steadiness and limiter: in one line, else in as many as `lines`."""
+    """Return what matters most, then steadiness and bottleneck: in one line, else in as many as `lines`."""
     told = found is not None and (found.now or found.was)
     if not (is_loaded(state) or told or (state.ended and hosts.laggards)):
         return []
     first, counts = worst(found, state, hosts, planned_of(state, plan)), counts_of(found)
-    steady, limiter = steadiness(state, plan), limiter_runs(found, state, plan)
+    steady, bottleneck = steadiness(state, plan), bottleneck_runs(found, state, plan)
     if _waiting(state):  # the load of all hosts together is over
-        steady = limiter = Said([], [])
-    rest = _after(steady.whole, limiter.whole)
+        steady = bottleneck = Said([], [])
+    rest = _after(steady.whole, bottleneck.whole)
     if width_of_runs([*first, *rest, *counts]) + 2 <= width:
         return [_line([*first, *rest], counts, width)]
     if lines < 2:
-        return [_in_short(first, steady, limiter, counts, width)]
+        return [_in_short(first, steady, bottleneck, counts, width)]
     return [_line(first, counts, width), *([_line(rest[1:], [], width)] if rest else [])]
 
 
-def _in_short(first: list[Run], steady: Said, limiter: Said, counts: list[Run], width: int) -> Line:
+def _in_short(first: list[Run], steady: Said, bottleneck: Said, counts: list[Run], width: int) -> Line:
     """Return all of it in one line: evidence and counts give way, then the finding is cut as far as it can be."""
     key = counts[-2:]
     for right in (counts, key):
         for each in (steady.whole, steady.brief):
-            rest = _after(each, limiter.brief)
+            rest = _after(each, bottleneck.brief)
             if width_of_runs([*first, *rest, *right]) + 2 <= width:
                 return _line([*first, *rest], right, width)
     least = min(width_of_runs(first), LEAST_FINDING)
-    shorter = (_after(steady.brief, limiter.brief, gap=NARROW), _after(limiter.brief, gap=NARROW))
+    shorter = (_after(steady.brief, bottleneck.brief, gap=NARROW), _after(bottleneck.brief, gap=NARROW))
     rest = next((each for each in shorter if width_of_runs([*each, *key]) + 2 + least <= width), [])
     return _line([*_cut(first, width - width_of_runs([*rest, *key]) - 2), *rest], key, width)
 
@@ -206,14 +206,14 @@ def apart_text(window: SteadyWindow) -> str:
     return f"{units.share(window.range)} apart, {trend}"
 
 
-def limiter_runs(found: LiveFindings | None, state: RunState, plan: Plan | None) -> Said:
+def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | None) -> Said:
     """Return what limits the step of now; nothing where there is no load to limit."""
     if not is_loaded(state):
         return Said([], [])
     label: Run = ("limited by  ", LABEL)
     if found is not None and found.limiter is not None:
         what, colon, evidence = found.limiter.text.partition(":")
-        brief: list[Run] = [("limited by ", LABEL), (LIMITERS[found.limiter.kind], VALUE)]
+        brief: list[Run] = [("limited by ", LABEL), (BOTTLENECKS[found.limiter.kind], VALUE)]
         return Said([label, (what, VALUE), (colon + evidence, TEXT)], brief)
     looked = any(host.end_t for host in state.at_step(state.step or 0).telemetry.values())
     why = "not known yet" if looked else "unknown: there is no telemetry"

@@ -36,7 +36,7 @@ def headline(page: Page, width: int) -> list[Line]:
     if page.shown_matrix is not None and found is not None and found.step is not None:
         which = of_which(page.shown_matrix.cells, found.step, found.unit)
         lines.append(Line.of(*clip([(f"{meaning(found)}, {which}: ", LABEL), (best_name(page), TEXT)], width)))
-    return [*lines, *verdict_lines(page.record, width), *limiter_lines(page, width)]
+    return [*lines, *verdict_lines(page.record, width), *bottleneck_lines(page, width)]
 
 
 def figure_tiles(page: Page) -> list[FigureTile]:
@@ -162,14 +162,14 @@ def verdict_lines(record: RunRecord, width: int) -> list[Line]:
     return [Line.of(*clip([(mark, key), ("; ".join(parts[: next(fitting, 1)]), key)], width))]
 
 
-def limiter_lines(page: Page, width: int) -> list[Line]:
+def bottleneck_lines(page: Page, width: int) -> list[Line]:
     """Return what limited the step that is shown, and what a counter-experiment said about it."""
-    limiter = limiter_text(page)
-    lines = labelled([("limited by ", LABEL)], [(limiter, TEXT)], width) if limiter else []
+    bottleneck = bottleneck_text(page)
+    lines = labelled([("limited by ", LABEL)], [(bottleneck, TEXT)], width) if bottleneck else []
     return [*lines, *proved(proof_of(page), width)]
 
 
-def limiter_text(page: Page) -> str:
+def bottleneck_text(page: Page) -> str:
     """Return what limited the step that is shown, of a search the system where it has its answer; empty: unknown."""
     search, step = page.record.search, page.shown_step
     if search is not None:
@@ -179,8 +179,8 @@ def limiter_text(page: Page) -> str:
 
 def proof_of(page: Page) -> ProofRecord | None:
     """Return the counter-experiment about what limited the step that is shown."""
-    limiter = page.shown_step.limiter if page.shown_step is not None and page.shown_matrix is None else None
-    return limiter.proof if limiter is not None else None
+    bottleneck = page.shown_step.limiter if page.shown_step is not None and page.shown_matrix is None else None
+    return bottleneck.proof if bottleneck is not None else None
 
 
 def best_name(page: Page) -> str:

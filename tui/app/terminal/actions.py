@@ -301,7 +301,7 @@ RESULT = (
     Action("result.published", ("v",), "published", "Switch between the run's figures and published ones beside them"),
     Action("result.remedy", ("T",), "remedy", REMEDY_HELP, footer=1),
     Action("result.resume", ("u",), "resume", RESUME_HELP),
-    Action("result.prove", ("P",), "prove limiter", "Confirm what limited the run by a short counter-experiment"),
+    Action("result.prove", ("P",), "prove bottleneck", "Confirm what limited the run by a short counter-experiment"),
     Action(
         "result.report", ("w",), "report", "Write the run as a report, HTML or Markdown, with names or without them"
     ),

@@ -141,10 +141,10 @@ def prove_after(run_dir: Path) -> int:
         made, code = measured(plan, targets_named(plan, load_plan(run_dir).destroy), sure=True)
         say(f"the counter-experiment is {made.name}{left_open(made)}")
     except BenchtuiError as error:  # the run itself is as good as it was
-        print(f"benchtui: the limiter is not proved: {error}", file=sys.stderr)
+        print(f"benchtui: the bottleneck is not proved: {error}", file=sys.stderr)
         return 0 if isinstance(error, UsageError) else error.exit_code
     except KeyboardInterrupt:  # before it was followed; then Ctrl+C stops it
-        say("benchtui: interrupted: the limiter is not proved, the run is as it was")
+        say("benchtui: interrupted: the bottleneck is not proved, the run is as it was")
         return INTERRUPTED
     return code
 
@@ -165,4 +165,4 @@ def left_open(run_dir: Path) -> str:
     if is_whole(load_record(run_dir)):
         return ""
     again = f"benchtui runs resume {run_dir.name}"
-    return f"; it did not come to its end, so the limiter is not proved: {again} measures both loads again"
+    return f"; it did not come to its end, so the bottleneck is not proved: {again} measures both loads again"

@@ -28,7 +28,7 @@ class Executor(Protocol):
     """How the load of a step is checked, begins, goes on and ends: a module with these functions."""
 
     async def look(self, ctx: RunContext) -> None:
-        """Look at what the steps of this course need beyond what every host needs: all problems are told at once."""
+        """Check what the steps of this executor need beyond what every host needs; report all problems at once."""
 
     async def try_ahead(self, ctx: RunContext) -> None:
         """Try what can be tried before anything is measured. Raises RunRefused (exit 3)."""

@@ -12,18 +12,18 @@ from tui.model.plan import Plan, Step
 if TYPE_CHECKING:
     from tui.workloads.base import ExecutorName
 
-EXECUTORS: dict[ExecutorName, str] = {"commands": "tui.engine.executors.per_host", "mpi": "tui.engine.executors.mpi"}
+EXECUTORS: dict[ExecutorName, str] = {"per-host": "tui.engine.executors.per_host", "mpi": "tui.engine.executors.mpi"}
 
 
 def executor_of(step: Step) -> Executor:
-    """Return the course of a step. Raises UsageError for a load generator that is not installed."""
-    return _load_executor(workloads.of(step).course)
+    """Return the executor of a step. Raises UsageError for a load generator that is not installed."""
+    return _load_executor(workloads.of(step).executor)
 
 
 def executors_of(plan: Plan) -> list[Executor]:
-    """Return the courses that the steps of a plan take, each once."""
+    """Return the executors that the steps of a plan need, each once."""
     first = {step.tool: step for step in reversed(plan.steps)}
-    names = dict.fromkeys(workloads.of(step).course for step in reversed(first.values()))
+    names = dict.fromkeys(workloads.of(step).executor for step in reversed(first.values()))
     return [_load_executor(name) for name in names]
 
 

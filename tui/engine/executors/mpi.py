@@ -342,7 +342,7 @@ async def _reopen(run: TaskRun) -> bool:
 
 def launches(ctx: RunContext) -> dict[str, Step]:
     """Return the first step of each launch of the plan that differs from the others."""
-    steps = [step for step in ctx.plan.steps if workloads.of(step).course == "mpi"]
+    steps = [step for step in ctx.plan.steps if workloads.of(step).executor == "mpi"]
     return {key_of(step): step for step in reversed(steps)}
 
 

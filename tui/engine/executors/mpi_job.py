@@ -224,7 +224,7 @@ class MpiJob:
         reader = ProxyReader(host, self.step)
         return TaskRun(session, self.step, self.phase, task, reader, ctx.run_dir, ctx.plan.lease_s, role=role)
 
-    # -- the course
+    # -- execution
 
     async def run(self) -> Outcome:
         """Release the proxies, follow everything to its end, and return how mpiexec ended; `cause` says why."""

@@ -62,7 +62,7 @@ def lacking_by_checks(plan: Plan, checks: Mapping[str, HostCheck]) -> Lacking:
 def programs_of(step: Step) -> list[str]:
     """Return the program that a step launches over all its hosts, if it does."""
     workload = workloads.of(step)
-    return [workload.program(step).launch.program] if workload.course == "mpi" else []
+    return [workload.program(step).launch.program] if workload.executor == "mpi" else []
 
 
 def needed(step: Step) -> list[str]:

@@ -241,8 +241,8 @@ async def preflight(ctx: RunContext) -> None:
             await look_and_judge(ctx)
             if await take_locks(ctx):
                 await look_and_judge(ctx)  # another run has used the hosts since
-            for course in executors_of(ctx.plan):
-                await course.try_ahead(ctx)
+            for executor in executors_of(ctx.plan):
+                await executor.try_ahead(ctx)
         except RunRefused:
             tell_ready(ctx)  # nothing is wrong with the others
             raise
@@ -269,8 +269,8 @@ async def look_and_judge(ctx: RunContext) -> None:
         ctx.say("warning", other_names_text(names))
     for name, (code, message) in judge_space(ctx.plan, found).items():
         next(session for session in ctx.sessions if session.name == name).problem("preflight", code, message)
-    for course in executors_of(ctx.plan):
-        await course.look(ctx)
+    for executor in executors_of(ctx.plan):
+        await executor.look(ctx)
     refuse_failed(JUDGE, ctx.sessions)
 
 

@@ -51,7 +51,7 @@ def open_run(run_dir: Path, plan: Plan, connections: Connections, history: Histo
     if history is None or history.seen.started is None:
         journal.append(run_started(run_dir, plan, journal.zero_ms))
     if history is not None:
-        take_up(ctx, history)
+        resume_from(ctx, history)
     return ctx
 
 
@@ -77,8 +77,8 @@ def resume_point(run_dir: Path, history: History) -> Resume:
     return Resume(history.seen.t, zero_ms, history.problems)
 
 
-def take_up(ctx: RunContext, history: History) -> None:
-    """Put a context where a dead engine left its run."""
+def resume_from(ctx: RunContext, history: History) -> None:
+    """Set a context to the state in which a dead engine left its run."""
     gap_s = round(ctx.journal.now - history.seen.t, 3)
     ctx.journal.append(RunResumed(t=0.0, utc=utc_now(), gap_s=gap_s, going_on=history.going_on))
     ctx.results = dict(history.results)
@@ -101,7 +101,7 @@ def take_up(ctx: RunContext, history: History) -> None:
 
 async def execute(ctx: RunContext) -> RunEnded:
     """Do everything the plan says and return the last event of the journal."""
-    return await brought_to_an_end(ctx, _everything(ctx))
+    return await finish(ctx, _everything(ctx))
 
 
 async def _everything(ctx: RunContext) -> RunEnded:
@@ -112,10 +112,10 @@ async def _everything(ctx: RunContext) -> RunEnded:
     return how_it_ended(ctx)
 
 
-async def brought_to_an_end(ctx: RunContext, course: Awaitable[RunEnded]) -> RunEnded:
-    """Await the course of a run and journal how it ended. Whatever happens, hosts are left clean."""
+async def finish(ctx: RunContext, work: Awaitable[RunEnded]) -> RunEnded:
+    """Await the work of a run, clean up the hosts whatever happens, journal how the run ended and return that event."""
     try:
-        end = await course
+        end = await work
     except RunRefused as refused:
         end = ended(refused.state if not ctx.measured_hosts else "partial", refused.exit_code, refused.reason)
     except RunStopped:

@@ -153,7 +153,7 @@ class RunContext:
     on_connected: Callable[[], None] = lambda: None  # called once all hosts are connected or refused
     on_stop: Callable[[], None] = lambda: None  # called when somebody asks this engine to stop, also once more
     results: dict[tuple[int, str], HostResult | None] = field(default_factory=dict)  # by step and host; None: no fio's
-    ahead: dict[str, Any] = field(default_factory=dict)  # what courses found out in the preflight, by keys of theirs
+    ahead: dict[str, Any] = field(default_factory=dict)  # what executors found in the preflight, by keys of their own
     given_up: str = ""  # why no further step is begun
     skipped: set[int] = field(default_factory=set)  # steps that need not be run
     search: SearchState = field(default_factory=SearchState)  # what was offered and decided, where the run searches

@@ -66,7 +66,7 @@ class History(Struct):
 
     def uncollected(self, plan: Plan) -> dict[int, list[TaskStarted]]:
         """Return by step the loads whose output was left on hosts that were away; that of MPI cannot be fetched."""
-        steps = [step for step in plan.steps if workloads.of(step).course == "commands"]
+        steps = [step for step in plan.steps if workloads.of(step).executor == "per-host"]
         found = {step.index: self.at(step.index).uncollected for step in steps if step.index in self.seen.steps}
         return {index: tasks for index, tasks in found.items() if tasks}
 

@@ -277,7 +277,7 @@ def _part(source: ReportedRun, place: str, name: str, *, drawn: bool) -> RunPart
     found = (
         ("disclosure", "What was run", disclosure(record)),
         ("findings", "Findings", _findings(record)),
-        ("limiter", "What limited it", _limiter(record, steps)),
+        ("limiter", "What limited it", _bottleneck(record, steps)),
         ("objections", "Objections", () if record.state == "running" else objection_blocks(record)),
         ("capacity", "What it sustains", sizing_blocks(record.search, drawn=drawn) if record.search else ()),
         ("results", "Results", _results(record, steps)),
@@ -360,7 +360,7 @@ def _problems(record: RunRecord) -> Iterator[list[str]]:
         yield from ([each.host, step.name, each.message] for each in step.errors if each.code == "tool-error")
 
 
-def _limiter(record: RunRecord, steps: Sequence[StepRecord]) -> Iterator[Block]:
+def _bottleneck(record: RunRecord, steps: Sequence[StepRecord]) -> Iterator[Block]:
     for step in steps:
         if step.limiter is None:
             continue

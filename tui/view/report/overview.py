@@ -157,7 +157,7 @@ def _load(record: RunRecord) -> Iterator[str]:
     said = ", ".join(f"{name}={value}" for name, value in changed.items())
     yield f"changed: {said}" if changed else "every parameter as the profile has it"
     if record.proves is not None:
-        yield f"counter-experiment about {record.proves.kind} as the limiter of {record.proves.run_id}"
+        yield f"counter-experiment: {record.proves.kind} as the bottleneck of {record.proves.run_id}"
 
 
 def _hosts(record: RunRecord) -> Iterator[str]:

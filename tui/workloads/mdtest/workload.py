@@ -33,7 +33,7 @@ class MdtestWorkload(Workload):
 
     name = "mdtest"
     job_file = "job.fio"
-    course: ExecutorName = "mpi"
+    executor: ExecutorName = "mpi"
     reports: Literal["samples", "operations"] = "operations"
 
     stand_in = MappingProxyType({"directory": "/", "ranks_per_host": 1, "items": 1})

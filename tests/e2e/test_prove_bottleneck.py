@@ -41,12 +41,13 @@ headline: {metric: iops, direction: read}
 
 @pytest.fixture(scope="module")
 def proved(lab: SshdLab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A home with a run of two hosts, its limiter proved at once; and the run."""
+    """A home with a run of two hosts, its bottleneck proved at once; and the run."""
     root = tmp_path_factory.mktemp("proved")
     (root / "home" / "profiles").mkdir(parents=True)
     (root / "target").mkdir()
     (root / "home" / "profiles" / "waiting.yaml").write_text(PROFILE)
-    words = ["--ssh-config", str(lab.ssh_config), "--set", f"directory={root / 'target'}", "--prove-limiter", "--json"]
+    words = ["--ssh-config", str(lab.ssh_config), "--set", f"directory={root / 'target'}"]
+    words += ["--prove-bottleneck", "--json"]
     for _ in range(TIMES):
         done = benchtui(root / "home", "run", "own/waiting", "--hosts", "h1", *words)
         assert done.returncode == 0, done.stderr
@@ -71,13 +72,13 @@ def the_other(home: Path, runs: Sequence[Path]) -> Path:
 
 def test_both_records_say_that_it_agreed(proved: tuple[Path, Path]) -> None:
     home, first = proved
-    limiter = json.loads((first / "printed.json").read_text())["steps"][0]["limiter"]
-    assert limiter["kind"] in ("concurrency", "client-cpu"), "as busy as the machine is"
-    second = home / "runs" / limiter["proof"]["run_id"]
+    bottleneck = json.loads((first / "printed.json").read_text())["steps"][0]["limiter"]
+    assert bottleneck["kind"] in ("concurrency", "client-cpu"), "as busy as the machine is"
+    second = home / "runs" / bottleneck["proof"]["run_id"]
     own = record(second)["proves"]
-    assert (own["outcome"], limiter["proof"]["outcome"]) == ("agreed", "agreed")
+    assert (own["outcome"], bottleneck["proof"]["outcome"]) == ("agreed", "agreed")
     assert own["run_id"] == first.name
-    assert own["ratio"] == limiter["proof"]["ratio"] == pytest.approx(2.0, rel=0.3)
+    assert own["ratio"] == bottleneck["proof"]["ratio"] == pytest.approx(2.0, rel=0.3)
 
 
 def test_the_run_is_printed_with_what_was_shown(proved: tuple[Path, Path]) -> None:
@@ -85,7 +86,7 @@ def test_the_run_is_printed_with_what_was_shown(proved: tuple[Path, Path]) -> No
     assert "counter-experiment: agreed: twice as many" in " ".join(said.split())
 
 
-def test_a_limiter_that_is_wrong_is_refuted_and_the_run_is_told(proved: tuple[Path, Path]) -> None:
+def test_a_bottleneck_that_is_wrong_is_refuted_and_the_run_is_told(proved: tuple[Path, Path]) -> None:
     home, first = proved
     wrong = ProofQuestion(first.name, 0, "storage", "the storage", (LoadChange("twice-in-flight", NO_MORE),), {})
     for _ in range(TIMES):
@@ -102,7 +103,7 @@ def test_a_limiter_that_is_wrong_is_refuted_and_the_run_is_told(proved: tuple[Pa
 def test_a_counter_experiment_that_is_interrupted_leaves_the_run_as_it_was(home: Path, tmp_path: Path) -> None:
     (home / "profiles").mkdir()
     (home / "profiles" / "waiting.yaml").write_text(PROFILE.replace("6s", "2s"))
-    words = ["--hosts", "local", "--set", f"directory={tmp_path}", "--cleanup", "--prove-limiter", "--json"]
+    words = ["--hosts", "local", "--set", f"directory={tmp_path}", "--cleanup", "--prove-bottleneck", "--json"]
     process = start(home, "run", "own/waiting", *words)
     wait_until(lambda: len(list(home.glob("runs/*/journal.jsonl"))) == 2, "a counter-experiment")
     first, second = sorted((home / "runs").iterdir(), key=lambda path: (path / "plan.json").stat().st_mtime)
@@ -127,11 +128,12 @@ def test_a_load_that_is_held_at_a_rate_does_more_without(home: Path, lab: SshdLa
     (home / "profiles" / "paced.yaml").write_text(paced)
     (tmp_path / "target").mkdir()
     words = ["--hosts", "h1", "--ssh-config", str(lab.ssh_config), "--set", f"directory={tmp_path / 'target'}"]
-    done = benchtui(home, "run", "own/paced", *words, "--cleanup", "--prove-limiter", "--json")
+    done = benchtui(home, "run", "own/paced", *words, "--cleanup", "--prove-bottleneck", "--json")
     assert done.returncode == 0, done.stderr
-    limiter = json.loads(done.stdout)["steps"][0]["limiter"]
-    assert (limiter["kind"], limiter["proof"]["change"], limiter["proof"]["outcome"]) == ("rate", "no-rate", "agreed")
-    assert limiter["proof"]["unchanged"] == pytest.approx(50, rel=0.1)
+    bottleneck = json.loads(done.stdout)["steps"][0]["limiter"]
+    proof = bottleneck["proof"]
+    assert (bottleneck["kind"], proof["change"], proof["outcome"]) == ("rate", "no-rate", "agreed")
+    assert proof["unchanged"] == pytest.approx(50, rel=0.1)
     assert list((tmp_path / "target").iterdir()) == [], "each of the two runs has removed its files"
 
 
@@ -183,7 +185,7 @@ def test_the_verb_plans_it_and_refuses_what_is_none(proved: tuple[Path, Path]) -
     home, first = proved
     planned = benchtui(home, "runs", "prove", first.name, "--dry-run", "--runtime", "3s")
     assert planned.returncode == 0, planned.stderr
-    assert f"as the limiter of {first.name}" in planned.stdout and "runtime=3s" in planned.stdout
+    assert f"as the bottleneck of {first.name}" in planned.stdout and "runtime=3s" in planned.stdout
     other = next(path for path in (home / "runs").iterdir() if load_plan(path).proves is not None)
     again = benchtui(home, "runs", "prove", other.name)
     assert (again.returncode, again.stdout) == (2, "")
@@ -193,12 +195,12 @@ def test_the_verb_plans_it_and_refuses_what_is_none(proved: tuple[Path, Path]) -
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--detach"], "--prove-limiter and --detach: it follows the run"),
-        (["--no-telemetry"], "--prove-limiter and --no-telemetry: it goes by what hosts do meanwhile"),
+        (["--detach"], "--prove-bottleneck and --detach: it follows the run"),
+        (["--no-telemetry"], "--prove-bottleneck and --no-telemetry: it goes by what hosts do meanwhile"),
     ],
 )
 def test_what_it_cannot_go_with_is_refused(home: Path, words: list[str], told: str) -> None:
-    done = benchtui(home, "run", "demo/quick", "--hosts", "local", "--prove-limiter", *words)
+    done = benchtui(home, "run", "demo/quick", "--hosts", "local", "--prove-bottleneck", *words)
     assert (done.returncode, done.stderr) == (2, f"benchtui: {told}\n")
 
 
