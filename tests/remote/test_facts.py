@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -413,3 +416,55 @@ def test_a_list_of_cpus_names_as_many_as_are_in_it(cpus: set[int]) -> None:
 @pytest.mark.parametrize("text", ["", "a", "3-1", "1-", "²", "1,,2"])
 def test_a_list_of_cpus_that_is_none_is_unknown(text: str) -> None:
     assert cpu_list(text) is None
+
+
+# -- programs and their packages
+
+PROGRAM = "#!/bin/sh\necho fio-3.35\n"
+
+
+@pytest.mark.parametrize("package", ["fio", "tools"])
+async def test_a_program_is_compared_with_what_its_dpkg_package_installed(
+    tmp_path: Path, shell: str, package: str
+) -> None:
+    program = _program(tmp_path)
+    path = str(program).lstrip("/")
+    info = tmp_path / "root/var/lib/dpkg/info"
+    info.mkdir(parents=True)
+    (info / "bash.md5sums").write_text(f"{'0' * 32}  usr/bin/bash\n{'1' * 32}  {path}-other\n")
+    own = f"{hashlib.md5(PROGRAM.encode()).hexdigest()}  {path}\n"
+    (info / f"{package}.md5sums").write_text(f"{'2' * 32}  x/{path}\n{own}")
+    assert await _packaged(tmp_path, shell) == (package, "as packaged")
+    program.write_text(PROGRAM + "# other\n")
+    assert await _packaged(tmp_path, shell) == (package, "changed")
+    (info / f"{package}.md5sums").unlink()
+    assert await _packaged(tmp_path, shell) == (None, None), "no package owns it"
+
+
+@pytest.mark.parametrize("digest", [hashlib.sha256, hashlib.md5])
+async def test_a_program_is_compared_with_what_its_rpm_package_installed(
+    tmp_path: Path, shell: str, digest: Callable[[bytes], Any]
+) -> None:
+    program = _program(tmp_path)  # as rpm 4.18 prints its query format
+    rpm = program.with_name("rpm")
+    rpm.write_text(f"#!/bin/sh\necho 'fio {program}.1 '\necho 'fio {program} {digest(PROGRAM.encode()).hexdigest()}'\n")
+    rpm.chmod(0o755)
+    (tmp_path / "root").mkdir()
+    assert await _packaged(tmp_path, shell) == ("fio", "as packaged")
+    program.write_text(PROGRAM + "# other\n")
+    assert await _packaged(tmp_path, shell) == ("fio", "changed")
+    rpm.write_text(f"#!/bin/sh\necho 'file {program} is not owned by any package'\n")
+    assert await _packaged(tmp_path, shell) == (None, None)
+
+
+def _program(folder: Path) -> Path:
+    path = folder / "bin" / "fio"
+    path.parent.mkdir()
+    path.write_text(PROGRAM)
+    path.chmod(0o755)
+    return path.resolve()
+
+
+async def _packaged(folder: Path, shell: str) -> tuple[Fact, Fact]:
+    facts = await machine_agent(folder / "root", shell, str(folder / "bin")).facts(NOTHING, [], ["fio"])
+    return facts.get("fio_package"), facts.get("fio_packaged")

@@ -364,3 +364,19 @@ def test_a_server_whose_processes_use_all_that_the_hypervisor_leaves_is_named() 
     at = with_server(group_OSD_procs=1.0, group_OSD_cpu=78.0, cpu_busy=50.0, cpu_steal=10.0)
     told = "server CPU: s1: OSD uses 78 % of a core in its one process, all that the hypervisor leaves it"
     assert limit(at) == ("server-cpu", told)
+
+
+@pytest.mark.parametrize(
+    ("facts", "severity"),
+    [
+        ({"fio_package": "fio", "fio_packaged": "as packaged"}, None),
+        ({"fio_package": "fio", "fio_packaged": "changed"}, "warning"),
+    ],
+)
+def test_a_program_that_differs_from_its_package_is_told(facts: dict[str, str], severity: str | None) -> None:
+    assert [each.severity for each in found("changed-program", looked(facts))] == ([severity] if severity else [])
+
+
+def test_a_program_that_no_package_owns_is_not_judged() -> None:
+    with pytest.raises(UnknownError):
+        found("changed-program", looked({"fio_version": "fio-3.35"}))

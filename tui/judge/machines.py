@@ -9,7 +9,7 @@ from tui.judge.check import CheckResult, RunEvidence, Severity, UnknownError, ru
 from tui.metrics import units
 from tui.metrics.facts import compare
 from tui.model.criteria import default
-from tui.model.hostfacts import BlockLayer, Mount, Running, number_of, rows
+from tui.model.hostfacts import CHANGED, BlockLayer, Mount, Running, number_of, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -186,4 +186,27 @@ def other_load(evidence: RunEvidence) -> Iterator[CheckResult]:
         )
 
 
-MACHINE_CHECKS = (alike, direct, room, devices, frequency, other_load)
+@run_check(
+    "changed-program",
+    "Load generators as packaged",
+    rule="no load generator differs from what its package installed; one that no package owns is not judged",
+    advice="Install the package again, or find out who replaced the program, and keep it under another path.",
+    source="its checksum against that of dpkg or rpm",
+)
+def as_packaged(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """A program that goes by the name and version of its package and is another one may do anything else."""
+    ending = "_packaged"
+    known = {
+        f"{name.removesuffix(ending)} of {host.facts.get(f'{name.removesuffix(ending)}_package')} on {host.name}": value
+        for host in evidence.hosts
+        for name, value in host.facts.items()
+        if name.endswith(ending)
+    }
+    if not known:
+        raise UnknownError("no package owns the load generators, or its checksums are not known")
+    changed = [what for what, value in known.items() if value == CHANGED]
+    if changed:
+        yield CheckResult("warning", f"not as packaged: {names_of(changed)}", len(changed), 0)
+
+
+MACHINE_CHECKS = (alike, direct, room, devices, frequency, other_load, as_packaged)

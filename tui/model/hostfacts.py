@@ -251,8 +251,13 @@ TOOL_FACTS = {
     "_version": ("{}", "COMMAND --version", "matters"),
     "_path": ("{} at", "command -v", "shown"),
     "_sha256": ("SHA-256 of {}", "sha256sum", "matters"),
+    "_package": ("package of {}", "lists of dpkg or rpm; absent: no package owns it", "shown"),
+    "_packaged": ("{} is", "its checksum and that of its package: as packaged, or changed", "matters"),
 }
 """What is known of the commands of load generators, by the end of the fact's name: title, source, differs."""
+
+
+CHANGED = "changed"  # what a command is whose checksum is not that of its package
 
 
 def fact_of(name: str) -> HostFact:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from tui.model.hostfacts import HOST_FACTS, TABLES, Fact
+from tui.model.hostfacts import CHANGED, HOST_FACTS, TABLES, Fact
 from tui.model.plain import printable
 from tui.remote.answers import AgentAnswer, DirFacts, HostProbe, as_int
 
@@ -97,11 +97,17 @@ def parse_facts(answer: AgentAnswer, commands: Sequence[str] = ()) -> dict[str, 
     facts: dict[str, Fact] = {name: read(lines) for name, read in READERS.items()}
     facts |= {name: table(lines, name) for name in TABLES if name in ROW_READERS}
     for index, command in enumerate(commands):
-        facts[f"{posixpath.basename(command)}_sha256"] = lines.one(f"checksum.{index}")
+        name = posixpath.basename(command)
+        facts[f"{name}_sha256"] = lines.one(f"checksum.{index}")
+        facts[f"{name}_package"] = lines.one(f"package.{index}")
+        facts[f"{name}_packaged"] = PACKAGED.get(lines.one(f"intact.{index}"))
     facts["unknown"] = [row for line in lines.all("unknown") if (row := unknown_row(line))] + silent_links(
         facts["nics"]
     )
     return {name: value for name, value in facts.items() if value not in (None, "", [], {})}
+
+
+PACKAGED = {"1": "as packaged", "0": CHANGED}
 
 
 class FactLines:

@@ -359,7 +359,7 @@ OBJECTIONS: tuple[Objection, ...] = (
         lasting,
     ),
     Objection("tuned", "The machine was not tuned", ("cpu-frequency",), ("cpu-frequency",)),
-    Objection("changed", "The figures were changed afterwards", FIGURES_AGREE, (), kept),
+    Objection("changed", "The figures were changed afterwards", (*FIGURES_AGREE, "changed-program"), (), kept),
 )
 
 

@@ -249,4 +249,27 @@ bt_facts_checksum() { # INDEX COMMAND
   elif command -v openssl >/dev/null 2>&1; then sum=$(openssl dgst -sha256 -r "$path" 2>/dev/null)
   fi
   bt_kv "checksum.$1" "${sum%% *}"
+  bt_package "$1" "$(readlink -f -- "$path" 2>/dev/null)" "${sum%% *}"
+}
+
+bt_package() { # INDEX FILE SHA256: the package of this one file, and whether it is as packaged; nothing where none owns it
+  local line='' package='' sum="$3"
+  case $2 in '' | *[!A-Za-z0-9/._-]*) return 0 ;; esac
+  if [ -d "$BT_ROOT/var/lib/dpkg/info" ]; then
+    line=$(bt_in_dpkg "$2" "${2##*/}*.md5sums") line=${line:-$(bt_in_dpkg "$2" '*.md5sums')}
+    package=${line%%.md5sums:*} line=${line#*.md5sums:}
+    package=${package##*/} line=${line%% *}
+  elif command -v rpm >/dev/null 2>&1; then
+    line=$(rpm -qf --qf '[%{=NAME} %{FILENAMES} %{FILEDIGESTS}\n]' -- "$2" 2>/dev/null | grep -F " $2 " | sed 1q)
+    package=${line%% *} line=${line##* }
+  fi
+  [ "${#line}" != 32 ] || sum=$(md5sum -- "$2" 2>/dev/null)
+  case ${#line} in 32 | 64) [ -n "$sum" ] || return 0 ;; *) return 0 ;; esac
+  bt_say "package.$1=$package"
+  if [ "$line" = "${sum%% *}" ]; then bt_say "intact.$1=1"; else bt_say "intact.$1=0"; fi
+}
+
+bt_in_dpkg() { # FILE PATTERN: the line of a file in the lists of checksums, which may be of before /bin was /usr/bin
+  # shellcheck disable=SC2086  # a pattern
+  cd "$BT_ROOT/var/lib/dpkg/info" && grep -sHE -m 1 "^[0-9a-f]{32}  (${1#/}|${1#/usr/})\$" $2 </dev/null | sed 1q
 }
