@@ -15,7 +15,7 @@ import numpy as np
 
 from tui.capacity.answer import CapacityAnswer, answer
 from tui.capacity.next_point import next_offer
-from tui.capacity.points import clearly_over, judge
+from tui.capacity.points import PointData, clearly_over, judge
 from tui.capacity.seconds import ClusterSecond
 from tui.metrics.buckets import PLAT_BITS, PLAT_VAL, TOP_BUCKET
 from tui.model.event import Buckets, DirectionResult, LatencyResult
@@ -162,7 +162,7 @@ def measure(system: System, search: Search, offer: Offer, step: int, random: np.
         started, done, seconds = started[done < ended], done[done < ended], seconds[:ended]
         system.clock -= length - ended
     dirs = {"read": result_of(started, done, float(ended))}
-    return judge(search, offer, step, dirs, seconds, 2, (), ended < length, "lat")
+    return judge(search, offer, PointData(step, dirs, seconds, 2, cut=ended < length))
 
 
 def searched(system: System, search: Search, seed: int) -> tuple[CapacityAnswer, list[SearchPoint]]:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from tests.sizing.systems import System, measure, p99_limit, result_of, seconds_of
 from tui.capacity.interval import percentile_told, time_in
-from tui.capacity.points import clearly_over, judge
+from tui.capacity.points import PointData, clearly_over, judge
 from tui.capacity.seconds import ClusterSecond
 from tui.metrics.histogram import Histogram
 from tui.model.event import Buckets, DirectionResult, LatencyResult
@@ -87,26 +87,27 @@ def test_verdict_is_sure_far_from_the_limit(rate: float, verdict: str) -> None:
 def test_too_few_ios_behind_a_percentile_are_not_clear() -> None:
     limit = replace(SEARCH, limits=(p99_limit(20, 99.99),))
     seconds = seconds_like((1000, 100))
-    point = judge(limit, Offer(100.0, 10.0), 0, results(seconds), seconds, 1, (), False, "lat")
+    point = judge(limit, Offer(100.0, 10.0), PointData(0, results(seconds), seconds, 1))
     assert (point.verdict, point.measured[0].high) == ("unclear", None)
 
 
 def test_point_that_lost_a_host_is_void() -> None:
     seconds = seconds_like((1000, 1000))
-    point = judge(SEARCH, Offer(1000.0, 10.0), 0, results(seconds), seconds, 1, ("h2",), False, "lat")
+    point = judge(SEARCH, Offer(1000.0, 10.0), PointData(0, results(seconds), seconds, 1, ("h2",)))
     assert (point.verdict, point.why, point.lost) == ("void", "lost h2", ("h2",))
 
 
 def test_offered_rate_that_is_not_done_breaks_the_limits() -> None:
     seconds = seconds_like((1000, 900))
-    point = judge(SEARCH, Offer(1000.0, 10.0), 0, results(seconds), seconds, 2, (), False, "lat")
+    point = judge(SEARCH, Offer(1000.0, 10.0), PointData(0, results(seconds), seconds, 2))
     assert (point.verdict, point.why) == ("breaks", "900 of 1.00k IOPS done")
 
 
 def test_errors_beyond_their_limit_break_it() -> None:
     search = replace(SEARCH, limits=(Limit("errors = 0", "", "errors", None, 0.0),))
     seconds = seconds_like((1000, 1000))
-    verdicts = [judge(search, Offer(1000.0, 10.0), 0, results(seconds), seconds, 2, (), False, "lat", errors=n).verdict
+    data = PointData(0, results(seconds), seconds, 2)
+    verdicts = [judge(search, Offer(1000.0, 10.0), replace(data, errors=n)).verdict
                 for n in (0, 1)]  # fmt: skip
     assert verdicts == ["meets", "breaks"]
 
@@ -120,7 +121,7 @@ def test_limit_without_a_direction_holds_for_each() -> None:
     ]
     slow = results(seconds_like((40_000, 1000)))["read"]
     search = replace(SEARCH, limits=(replace(SEARCH.limits[0], direction=""),))
-    point = judge(search, Offer(2000.0, 10.0), 0, {"read": own, "write": slow}, both, 2, (), False, "lat")
+    point = judge(search, Offer(2000.0, 10.0), PointData(0, {"read": own, "write": slow}, both, 2))
     assert [(each.direction, each.verdict) for each in point.measured] == [("read", "meets"), ("write", "breaks")]
 
 
@@ -128,7 +129,7 @@ def test_stall_counts_from_the_intended_start() -> None:
     """A generator with four I/Os in flight tells four slow ones of a stall of 3 s; 3000 began late."""
     usual, stall, after = (seconds_like((500, n), times=1) for n in (1000, 4, 3984))
     seconds = [*usual * 10, *stall * 3, *after, *usual * 16]
-    point = judge(SEARCH, Offer(1000.0, 30.0), 0, results(seconds), seconds, 2, (), False, "lat")
+    point = judge(SEARCH, Offer(1000.0, 30.0), PointData(0, results(seconds), seconds, 2))
     assert point.measured[0].value is not None and point.measured[0].value < 1e6
     assert 2e9 < point.intended["99"] < 3.5e9
     assert point.verdict == "breaks"
@@ -143,7 +144,7 @@ READS, WRITES = histogram((300, 6900), (900, 100)), histogram((4000, 3000))
 def test_slow_direction_breaks_no_limit_of_another_when_all_is_done_in_time(text: str, split: dict[str, float]) -> None:
     seconds = [second(read=READS, write=WRITES, sync=READS)] * 10
     offer, dirs = Offer(10_000.0, 10.0), results(seconds)
-    point = judge(limited(text), offer, 0, dirs, seconds, 2, (), False, "lat", split=split)
+    point = judge(limited(text), offer, PointData(0, dirs, seconds, 2, split=split))
     assert point.verdict == "meets"
     assert point.intended["99"] == pytest.approx(4e6, rel=0.01)
 
@@ -165,7 +166,7 @@ def test_stall_of_one_direction_breaks_its_own_limits_and_those_of_syncs_behind_
     seconds = [*[usual] * 10, *[stall] * 3, after, *[usual] * 16]
     split = {"read": 700.0, "write": 300.0}
     offer, dirs = Offer(1000.0, 30.0), results(seconds)
-    point = judge(limited(text), offer, 0, dirs, seconds, 2, (), False, "lat", split=split)
+    point = judge(limited(text), offer, PointData(0, dirs, seconds, 2, split=split))
     assert point.verdict == ("breaks" if why else "meets")
     assert not why or (point.why.startswith(why) and "from the intended start" in point.why)
     assert 2e9 < point.intended["99"] < 3.5e9
@@ -176,7 +177,7 @@ def test_direction_that_stands_still_to_the_end_makes_no_other_late() -> None:
     usual, stall = (second(read=reads, write=histogram((500, n))) for n in (300, 1))
     seconds = [*[usual] * 27, *[stall] * 3]
     verdicts = [
-        judge(limited(text), offer, 0, results(seconds), seconds, 2, (), False, "lat", split=split).verdict
+        judge(limited(text), offer, PointData(0, results(seconds), seconds, 2, split=split)).verdict
         for text in ("read.p99 < 20ms", "write.p99 < 20ms")
     ]
     assert verdicts == ["meets", "breaks"]
@@ -190,7 +191,7 @@ def test_without_a_stall_both_starts_are_the_same() -> None:
 
 def test_full_load_has_no_intended_start() -> None:
     seconds = seconds_like((1000, 1000))
-    point = judge(SEARCH, Offer(None, 10.0), 0, results(seconds), seconds, 2, (), False, "lat")
+    point = judge(SEARCH, Offer(None, 10.0), PointData(0, results(seconds), seconds, 2))
     assert (point.intended, point.intended_why) == ({}, "without an offered rate no I/O has an intended start")
 
 
@@ -205,7 +206,7 @@ def test_overload_is_ended_early_and_one_bad_second_is_not() -> None:
 
 def test_a_point_that_was_ended_early_breaks_the_limit_though_its_few_seconds_are_not_sure() -> None:
     seconds = seconds_like((1000, 1000), times=2) + seconds_like((1000, 940), (30_000, 60), times=3)
-    whole, cut = (judge(SEARCH, Offer(1000.0, 60.0), 0, results(seconds), seconds, 2, (), ended, "lat")
+    whole, cut = (judge(SEARCH, Offer(1000.0, 60.0), PointData(0, results(seconds), seconds, 2, cut=ended))
                   for ended in (False, True))  # fmt: skip
     assert (whole.verdict, cut.verdict) == ("unclear", "breaks")
     assert whole.measured[0].low == cut.measured[0].low
@@ -240,6 +241,6 @@ def test_one_job_of_several_that_falls_behind_breaks_a_point_that_is_whole_in_al
     offer = Offer(1000.0, 10.0, shares={"readers": 0.99, "writers": 0.01})
     for writers, verdict in ((10.0, "meets"), (0.0, "breaks")):
         did = {"readers": 1000.0 - writers, "writers": writers}
-        point = judge(SEARCH, offer, 0, results(seconds), seconds, 2, (), False, "lat", jobs=did)
+        point = judge(SEARCH, offer, PointData(0, results(seconds), seconds, 2, jobs=did))
         assert point.verdict == verdict
     assert point.why == "job writers: 0 of 10 IOPS done"

@@ -9,6 +9,7 @@ from math import inf, sqrt
 from statistics import fmean, pstdev
 from types import MappingProxyType
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from tui.capacity.hold import steadiness_of
@@ -117,36 +118,33 @@ OF_BOTH = ("read", "write")  # what MIXED is made of, where both are told
 FOLLOWED = ("write",)  # what is made durable by that which no rate counts, such as syncs
 
 
-def judge(
-    search: Search,
-    offer: Offer,
-    step: int,
-    dirs: Mapping[str, DirectionResult],
-    seconds: Sequence[ClusterSecond],
-    hosts: int,
-    lost: Sequence[str],
-    cut: bool,
-    kind: str,
-    errors: int = 0,
-    jobs: Mapping[str, float] = MappingProxyType({}),
-    split: Mapping[str, float] = MappingProxyType({}),
-) -> SearchPoint:
-    """Return what a point says, by merged results of all hosts and totals of each second.
+class PointData(Struct, frozen=True):
+    """What was measured at a point."""
 
-    `kind`: latency kind of the step, "clat" or "lat"; `errors`: I/Os that failed, or how many kinds of errors were seen
-    where they are not counted. `jobs`: I/Os a second of each job, where there are several.
-    `split`: how directions share the offered rate, in any unit; where nobody says it, as their I/Os were done.
-    A point that lost a host is void: the others had another load than it says.
-    """
+    step: int  # index
+    dirs: Mapping[str, DirectionResult]  # merged over all hosts
+    seconds: Sequence[ClusterSecond]
+    hosts: int  # that measured to the end
+    lost: Sequence[str] = ()
+    cut: bool = False  # ended early: the outcome was already certain
+    kind: str = "lat"  # latency kind of the step, "clat" or "lat"
+    errors: int = 0  # failed I/Os; of tools that do not count them, the number of different errors
+    jobs: Mapping[str, float] = MappingProxyType({})  # IOPS of each job, if there are several
+    split: Mapping[str, float] = MappingProxyType({})  # shares of the offered rate by direction; empty: as completed
+
+
+def judge(search: Search, offer: Offer, data: PointData) -> SearchPoint:
+    """Return a point with its verdict; void if a host was lost, because the load was not the one offered."""
+    dirs, seconds, kind = data.dirs, data.seconds, data.kind
     length = max((each.runtime_s for each in dirs.values()), default=0.0)
     iops, bandwidth = total_rates(dirs)
-    measured = tuple(each for limit in search.limits for each in _measured(limit, dirs, seconds, kind, errors, cut))
-    late = _late(offer, dirs, seconds, split)
+    measured = tuple(each for limit in search.limits for each in _measured(limit, data))
+    late = _late(offer, dirs, seconds, data.split)
     from_intended, unknown = _intended(search, offer, dirs, late, kind)
     point = SearchPoint(
-        step=step, offer=offer, seconds=length, iops=iops, bw_bytes_per_s=bandwidth, measured=measured, hosts=hosts,
-        lost=tuple(lost), cut=cut, deviation=_deviation(seconds), intended=from_intended, intended_why=unknown,
-        jobs=dict(jobs),
+        step=data.step, offer=offer, seconds=length, iops=iops, bw_bytes_per_s=bandwidth, measured=measured,
+        hosts=data.hosts, lost=tuple(data.lost), cut=data.cut, deviation=_deviation(seconds), intended=from_intended,
+        intended_why=unknown, jobs=dict(data.jobs),
     )  # fmt: skip
     if offer.role == "hold":
         names = {each.text: wanted_directions(each, dirs) for each in search.limits if each.metric == "latency"}
@@ -238,18 +236,13 @@ def _told_from_intended(limit: Limit, latency: LatencyResult | None, late: Seque
 # -- figures
 
 
-def _measured(
-    limit: Limit,
-    dirs: Mapping[str, DirectionResult],
-    seconds: Sequence[ClusterSecond],
-    kind: str,
-    errors: int,
-    cut: bool,
-) -> list[MeasuredLimit]:
+def _measured(limit: Limit, data: PointData) -> list[MeasuredLimit]:
     if limit.metric == "errors":
-        return [MeasuredLimit(limit.text, "", float(errors), verdict="breaks" if errors > limit.most else "meets")]
-    latencies = ((name, _latency_of(dirs[name], name, kind)) for name in wanted_directions(limit, dirs))
-    found = [_latency(limit, name, latency, seconds, cut) for name, latency in latencies if latency is not None]
+        verdict: Verdict = "breaks" if data.errors > limit.most else "meets"
+        return [MeasuredLimit(limit.text, "", float(data.errors), verdict=verdict)]
+    names = wanted_directions(limit, data.dirs)
+    latencies = ((name, _latency_of(data.dirs[name], name, data.kind)) for name in names)
+    found = [_latency(limit, name, each, data.seconds, data.cut) for name, each in latencies if each is not None]
     return found or [MeasuredLimit(limit.text, limit.direction, None)]
 
 

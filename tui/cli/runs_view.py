@@ -154,7 +154,7 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
     """Print the summary of a run, with a chart when asked for, or its record."""
     from tui.export.run_files import shown_text
     from tui.library.load import load_record, record_json, record_so_far
-    from tui.view.published import published
+    from tui.view.published import published, published_text
 
     run_dir = store.resolve(args.run)
     running = is_running(run_dir)
@@ -173,9 +173,8 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
     kept = Paths.from_environ(os.environ).baselines
     width = max(80, columns())
     view, problems = published(record, kept) if not running else (None, ())
-    text = shown_text(
-        with_tags(record, marks), shown, view, running=running, steps=args.steps, width=width, text_width=text_width()
-    )
+    beside = published_text(view, text_width()) if view is not None else ""
+    text = shown_text(with_tags(record, marks), shown, beside, running=running, steps=args.steps, width=width)
     print(text, end="")
     for problem in problems:
         print(f"benchtui: {problem}", file=sys.stderr)

@@ -14,7 +14,6 @@ from tui.view.run_summary import summary_text
 
 if TYPE_CHECKING:
     from tui.model.record import RunRecord
-    from tui.view.published import PublishedView
 
 WIDTH = 100
 
@@ -23,7 +22,8 @@ def write_run_files(run_dir: Path, record: RunRecord, baselines: Path | None, *,
     """Write the files beside run.json, each whole. Raises BenchtuiError, OSError."""
     write_atomic(run_dir / COMMAND_FILE, command_text(record).encode())
     view, _ = published(record, baselines)
-    write_atomic(run_dir / TEXT_FILE, shown_text(record, run_dir / RECORD_FILE, view, width=WIDTH).encode())
+    beside = published_text(view) if view is not None else ""
+    write_atomic(run_dir / TEXT_FILE, shown_text(record, run_dir / RECORD_FILE, beside).encode())
     if report:
         from tui.view.report.write import source_at, written
 
@@ -50,16 +50,15 @@ def command_text(record: RunRecord) -> str:
 def shown_text(
     record: RunRecord,
     path: Path | None,
-    view: PublishedView | None,
+    published: str,
     *,
     running: bool = False,
     steps: bool = False,
     width: int = WIDTH,
-    text_width: int | None = None,
 ) -> str:
-    """Return what `runs show` prints: the summary, thresholds of the profile, published figures beside it (`view`).
+    """Return what `runs show` prints: the summary, thresholds of the profile, the text of published results.
 
-    Tables of matrices take `width` columns, those of published figures `text_width`; None: as many as they need.
+    Tables of matrices are `width` columns wide.
     """
     text = summary_text(record, path, running=running, steps=steps, width=width)
     if running:
@@ -67,6 +66,6 @@ def shown_text(
     criteria = [f"must not be  {each.text}" for each in judge([], [record], criteria_of([record]))]
     blocks = [
         "\n".join(criteria) + "\n" if criteria else "",
-        published_text(view, text_width) if view is not None else "",
+        published,
     ]
     return "\n".join([text, *filter(None, blocks)])

@@ -8,12 +8,12 @@ from math import floor
 import msgspec
 from msgspec import Struct
 
-from tui.journal.views import Clock, Group, Leaf, SeriesSet
+from tui.journal.views import Arrival, Clock, Group, Leaf, SeriesSet
 from tui.metrics.buckets import index_to_value, rank
 from tui.metrics.histogram import Histogram, PackedBuckets
 from tui.metrics.registry import BOTH
 from tui.metrics.registry import direction as known_direction
-from tui.metrics.series import HeatBins, Parts, parts_of
+from tui.metrics.series import HeatBins, parts_of
 from tui.model.event import Buckets, DirectionSample, PhaseName, Sample
 
 HOST_OPEN_S = 3  # samples of one host come in order
@@ -180,10 +180,10 @@ class Measurement:
         for direction, part in sample.dirs.items():
             if part.ios and direction not in leaves:  # tools list directions that they never use
                 leaves[direction] = self._new_leaf(sample.host, direction)
-        parts = parts_of(t0, t1)
+        at = Arrival(sample.t, t0, t1, parts_of(t0, t1))
         packed = {direction: PackedBuckets(part.lat) for direction, part in sample.dirs.items() if part.lat.idx}
         for direction, leaf in leaves.items():
-            self._feed(leaf, direction, sample, t0, t1, parts, packed.get(direction))
+            self._feed(leaf, direction, sample, at, packed.get(direction))
         if sample.ramp:
             return
         if any(leaf.ios for leaf in leaves.values()):
@@ -227,21 +227,12 @@ class Measurement:
         """The 99th percentile of all hosts together in ns, by direction and second of the run."""
         return {direction: bins.by_second for (host, direction), bins in self.tails.items() if host is None}
 
-    def _feed(
-        self,
-        leaf: Leaf,
-        direction: str,
-        sample: Sample,
-        t0: float,
-        t1: float,
-        parts: Parts,
-        packed: PackedBuckets | None,
-    ) -> None:
+    def _feed(self, leaf: Leaf, direction: str, sample: Sample, at: Arrival, packed: PackedBuckets | None) -> None:
         part = sample.dirs.get(direction, NOTHING)
-        own = [] if self.for_record and sample.ramp else parts
-        leaf.add(sample.t, t0, t1, own, part, packed, counts=not sample.ramp)
+        own = at._replace(parts=[]) if self.for_record and sample.ramp else at
+        leaf.add(own, part, packed, counts=not sample.ramp)
         if not self.for_record:
-            self._series[direction].add(t0, t1, part, parts)
+            self._series[direction].add(at.t0, at.t1, part, at.parts)
 
     def _new_leaf(self, host: str, direction: str) -> Leaf:
         joint = self._joint.setdefault(direction, Histogram())

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from math import ceil, floor
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -266,6 +266,15 @@ def whole_seconds(first_t: float, last_t: float) -> tuple[int, int] | None:
     return (start, end) if end > start else None
 
 
+class Arrival(NamedTuple):
+    """When a sample arrived, in run time, and the interval (t0, t1] that it covers."""
+
+    t: float
+    t0: float
+    t1: float
+    parts: Parts  # seconds of the series that the interval covers; empty for load that is left out of them
+
+
 class Leaf(DirectionView):
     """One direction of one host. Keeps its last interval even when the host turned stale."""
 
@@ -300,20 +309,10 @@ class Leaf(DirectionView):
         self._changed()
 
     def add(
-        self,
-        t: float,
-        t0: float,
-        t1: float,
-        parts: Parts,
-        sample: DirectionSample,
-        packed: PackedBuckets | None = None,
-        *,
-        counts: bool,
+        self, at: Arrival, sample: DirectionSample, packed: PackedBuckets | None = None, *, counts: bool
     ) -> None:
-        """Take an interval (t0, t1] that arrived at `t`; `counts` is False for load that is not measured.
-
-        `parts`: the seconds of its series that it covers; none of load that is not to be in them. `packed`: latencies.
-        """
+        """Add a sample. `counts` is False for load that is not measured; `packed`: its latencies, if already packed."""
+        t, t0, t1, parts = at
         interval_s = max(t1 - t0, 1e-3)
         if interval_s >= SHORT_S or self.last is None:
             self.last = Interval(t, interval_s, sample, packed)

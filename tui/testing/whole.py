@@ -11,7 +11,7 @@ import msgspec
 
 from tui import workloads
 from tui.analysis.compare import compare
-from tui.capacity.points import judge
+from tui.capacity.points import PointData, judge
 from tui.engine.inputs.profiles import LoadedProfile
 from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.plan.search import SearchChoice
@@ -126,8 +126,9 @@ def _point(step: Step, events: Sequence[AnyEvent], plan: Plan) -> Iterator[Mista
             seconds.add(event)
     limits = (Limit("p99 < 1s", "", "latency", 99.0, 1e9), Limit("mean < 1s", "", "latency", None, 1e9))
     offer = Offer(RATE, SECONDS)
-    judge(Search("capacity", limits=limits), offer, 0, over_hosts([each.dirs for each in results]), seconds.totals(),
-          len(results), [], False, plan.latency_kind_of(step))  # fmt: skip
+    dirs = over_hosts([each.dirs for each in results])
+    data = PointData(0, dirs, seconds.totals(), len(results), kind=plan.latency_kind_of(step))
+    judge(Search("capacity", limits=limits), offer, data)
     yield from ()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from tests.sizing.systems import Array, System, result_of, seconds_of
 from tui.capacity.answer import CapacityAnswer, answer
 from tui.capacity.next_point import next_offer
-from tui.capacity.points import clearly_over, judge
+from tui.capacity.points import PointData, clearly_over, judge
 from tui.model.search import Offer, Search, SearchPoint
 
 
@@ -95,8 +95,8 @@ def measure(system: System, search: Search, offer: Offer, step: int, random: np.
             system.credits = before[1]
         system.run(offer.rate_iops, float(ended), random)
         started, done, seconds = started[done < ended], done[done < ended], seconds[:ended]
-    return judge(search, offer, step, {"read": result_of(started, done, float(ended))}, seconds, 2, (), ended < length,
-                 "lat")  # fmt: skip
+    dirs = {"read": result_of(started, done, float(ended))}
+    return judge(search, offer, PointData(step, dirs, seconds, 2, cut=ended < length))
 
 
 def searched(system: System, search: Search, seed: int) -> tuple[CapacityAnswer, list[SearchPoint]]:

@@ -35,13 +35,12 @@ from tui.engine.session.context import (
 )
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import identify_paths
-from tui.engine.session.task import Outcome, TaskRun
+from tui.engine.session.task import Outcome, TaskLoad, TaskRun
 from tui.model.event import FileCreated, FilesRemoved, MetadataPhase, StepEnded, TaskStarted
 from tui.model.plan import HostTask, Identities, MpiLaunch, Step
 from tui.remote import made, mpi
 from tui.remote.mpi import parse_facts
 from tui.remote.transport import HostError
-from tui.workloads.base import Reader
 from tui.workloads.mpi import ProxyReader, host_result
 
 if TYPE_CHECKING:
@@ -315,21 +314,22 @@ async def adopt_program(ctx: RunContext, step: Step, tasks: dict[str, TaskStarte
 async def _reopen_all(job: MpiJob, sessions: dict[str, HostSession], tasks: dict[str, TaskStarted]) -> bool:
     """Open the streams of all parts again; False when a part does not run any more."""
     head_name = job.cluster.head
-    head = HeadRun(*_arguments(job, sessions[head_name], tasks.get(head_name), job.reader), resume=True)
+    where = (job.ctx.run_dir, job.ctx.plan.lease_s)
+    load = TaskLoad(job.step, "measure", _task_of(head_name, tasks), job.reader)
+    head = HeadRun(sessions[head_name], load, *where, resume=True)
     parts: dict[str, TaskRun] = {}
     for name, session in sessions.items():
         role = "proxy" if name == head_name else ""
-        reader = ProxyReader(name, job.step)
-        parts[name] = TaskRun(*_arguments(job, session, tasks.get(name), reader), resume=True, role=role)
+        load = TaskLoad(job.step, "measure", _task_of(name, tasks), ProxyReader(name, job.step), role)
+        parts[name] = TaskRun(session, load, *where, resume=True)
     found = await asyncio.gather(_reopen(head), *(_reopen(run) for run in parts.values()))
     job.adopt(head, {name: run for name, run in parts.items() if run.streaming})
     return all(found)
 
 
-def _arguments(job: MpiJob, session: HostSession, task: TaskStarted | None, reader: Reader) -> tuple:  # type: ignore[type-arg]  # those of TaskRun
-    ctx, argv = job.ctx, task.argv if task is not None else []
-    known = HostTask(host=session.name, randseed=0, job_file="", argv=argv)
-    return session, job.step, "measure", known, reader, ctx.run_dir, ctx.plan.lease_s
+def _task_of(host: str, tasks: dict[str, TaskStarted]) -> HostTask:
+    """Return the task of a host as the dead engine started it."""
+    return HostTask(host=host, randseed=0, job_file="", argv=tasks[host].argv if host in tasks else [])
 
 
 async def _reopen(run: TaskRun) -> bool:

@@ -13,7 +13,7 @@ from tui.engine.preflight.mpi_hosts import HOST_FILE, LAUNCH_FILE, LAUNCH_SCRIPT
 from tui.engine.session.context import CLEAN_UP, LOOK, RunContext, StopMode, on_hosts
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import identify_paths
-from tui.engine.session.task import Outcome, TaskRun
+from tui.engine.session.task import Outcome, TaskLoad, TaskRun
 from tui.engine.session.telemetry import is_telemetry
 from tui.model.event import Artefact, FileCreated, FilesRemoved, HostStateName, PhaseName
 from tui.model.plan import HostTask, Step
@@ -179,7 +179,8 @@ class MpiJob:
         task = HostTask(host=cluster.head, randseed=0, job_file=text, argv=argv)
         session = self.sessions[cluster.head]
         self.reader.notify = self._hear
-        head = HeadRun(session, self.step, self.phase, task, self.reader, ctx.run_dir, ctx.plan.lease_s, role=self.name)
+        load = TaskLoad(self.step, self.phase, task, self.reader, self.name)
+        head = HeadRun(session, load, ctx.run_dir, ctx.plan.lease_s)
         head.hosts_text = text
         await head.start(armed=False)
         self._head = head
@@ -222,7 +223,8 @@ class MpiJob:
         role = f"{self.name}-proxy" if self.name else "proxy" if host == self.cluster.head else ""
         task = HostTask(host=host, randseed=0, job_file="", argv=argv)
         reader = ProxyReader(host, self.step)
-        return TaskRun(session, self.step, self.phase, task, reader, ctx.run_dir, ctx.plan.lease_s, role=role)
+        load = TaskLoad(self.step, self.phase, task, reader, role)
+        return TaskRun(session, load, ctx.run_dir, ctx.plan.lease_s)
 
     # -- execution
 

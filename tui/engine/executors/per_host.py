@@ -34,7 +34,7 @@ from tui.engine.session.targets import (
     rewritten,
     still_free,
 )
-from tui.engine.session.task import Outcome, TaskRun
+from tui.engine.session.task import Outcome, TaskLoad, TaskRun
 from tui.journal.step import DATA_GONE, LEFT_BEHIND
 from tui.model.event import FileCreated, HostStateName, PhaseName, StepEnded, TaskStarted
 from tui.model.plan import Step, is_device
@@ -111,7 +111,7 @@ def task_run(
     """Return the command of a step on a host, not yet started, or one of a dead engine, not yet reopened."""
     task = ctx.task_of(step, session)
     reader = workloads.of(step).reader(session.name, step, phase, ctx.plan.latency_kind_of(step))
-    run = TaskRun(session, step, phase, task, reader, ctx.run_dir, ctx.plan.lease_s, resume=resume)
+    run = TaskRun(session, TaskLoad(step, phase, task, reader), ctx.run_dir, ctx.plan.lease_s, resume=resume)
     run.hear = ctx.hear
     return run
 

@@ -28,7 +28,7 @@ from tui.engine.session.context import (
 )
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import identify_files, identify_paths
-from tui.engine.session.task import TaskRun
+from tui.engine.session.task import TaskLoad, TaskRun
 from tui.metrics import units
 from tui.model.event import FileCreated, FilesRemoved, HostFactsCollected
 from tui.model.hostfacts import Fact, Unknown, Written
@@ -160,7 +160,7 @@ def _layout_run(ctx: RunContext, step: Step, session: HostSession, needs: list[F
         )
     )
     reader = workload.reader(session.name, step, "layout", ctx.plan.latency_kind_of(step))
-    return TaskRun(session, step, "layout", task, reader, ctx.run_dir, ctx.plan.lease_s)
+    return TaskRun(session, TaskLoad(step, "layout", task, reader), ctx.run_dir, ctx.plan.lease_s)
 
 
 async def _start(run: TaskRun) -> None:

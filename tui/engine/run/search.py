@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from tui.capacity.answer import answer
 from tui.capacity.next_point import next_offer, unbounded, why_over
-from tui.capacity.points import clearly_over, judge
+from tui.capacity.points import PointData, clearly_over, judge
 from tui.engine.executors.load import end_early
 from tui.engine.plan.search import offered_step
 from tui.engine.session.context import (
@@ -135,11 +135,11 @@ def point_of(ctx: RunContext, step: Step, offer: Offer) -> SearchPoint:
     gone = {session.name for session in ctx.sessions if session.failed}
     lost = [host for host in missing if host in gone] or missing
     found = [each for each in results.values() if each is not None]
-    return judge(
-        _search(ctx), offer, step.index, over_hosts([each.dirs for each in found]), ctx.seconds.totals(),
-        len(whole), lost, cut, ctx.plan.latency_kind_of(step), failed_ios(found), _of_jobs(found),
-        split_of(step),
+    data = PointData(
+        step.index, over_hosts([each.dirs for each in found]), ctx.seconds.totals(), len(whole), lost, cut,
+        ctx.plan.latency_kind_of(step), failed_ios(found), _of_jobs(found), split_of(step),
     )  # fmt: skip
+    return judge(_search(ctx), offer, data)
 
 
 def failed_ios(results: Sequence[HostResult]) -> int:

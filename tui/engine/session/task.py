@@ -55,31 +55,38 @@ async def in_turn(lock: asyncio.Lock) -> AsyncIterator[None]:
         await asyncio.sleep(0)
 
 
+class TaskLoad(Struct, frozen=True):
+    """What a host runs in a phase of a step, and the reader of its output."""
+
+    step: Step
+    phase: PhaseName
+    task: HostTask
+    reader: Reader
+    role: str = ""  # set if it is not the host's only command of the phase, such as an MPI proxy beside mpiexec
+
+
 class TaskRun:
-    """Runs one command of a step on one host."""
+    """One command of a step on one host."""
 
     def __init__(
         self,
         session: HostSession,
-        step: Step,
-        phase: PhaseName,
-        task: HostTask,
-        reader: Reader,
+        load: TaskLoad,
         run_dir: Path,
         lease_s: float,
         *,
         resume: bool = False,
-        role: str = "",
     ) -> None:
+        step, role = load.step, load.role
         self.session = session
         self.step = step
-        self.phase = phase
-        self.task = task
-        self.reader = reader
+        self.phase = load.phase
+        self.task = load.task
+        self.reader = load.reader
         self.lease_s = lease_s
-        self.role = role  # names what is not the host's one load of this phase, such as an MPI proxy beside mpiexec
+        self.role = role
         again = f".{step.attempt}" if step.attempt > 1 else ""
-        self.task_id = f"{step.index}.{role or phase}{again}"
+        self.task_id = f"{step.index}.{role or load.phase}{again}"
         self.ended = False
         self.hear: Callable[[Sample], None] = lambda _: None  # told of each sample
         self.stopped_alone = False  # somebody ended this host's load but not the run
@@ -91,10 +98,10 @@ class TaskRun:
             kind: RawFile(run_dir, f"{name}.{kind}", session.name, keep=resume, journal=session.journal)
             for kind in ("out", "err")
         }
-        self._masks = {kind: session.secrets.mask(task) for kind in ("out", "err")}
+        self._masks = {kind: session.secrets.mask(load.task) for kind in ("out", "err")}
         self._stream: AgentStream | None = None
         self._heard = time.monotonic()
-        self._budget = OutputBudget(session.name, f"{step.tool} ({phase})")
+        self._budget = OutputBudget(session.name, f"{step.tool} ({load.phase})")
         self._orphaned = ""  # why the load has no supervisor any more, when it has none
 
     async def start(self, *, armed: bool) -> None:
