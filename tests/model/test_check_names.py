@@ -12,7 +12,8 @@ import pytest
 from tui.cli.findings import find
 from tui.judge.catalogue import BY_ID
 from tui.library.filter import KEYS
-from tui.library.summary import FindingSummary, RunSummary
+from tui.library.record_head import FindingSummary
+from tui.library.summary import RunSummary
 from tui.model.check_names import FORMER
 from tui.model.criteria import THRESHOLDS, known
 from tui.model.plan import Plan

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.library.filter import parse
-from tui.library.summary import ORDERS, FindingSummary, RunSummary, ordered
+from tui.library.record_head import FindingSummary
+from tui.library.summary import ORDERS, RunSummary, ordered
 from tui.model.problem import UsageError
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

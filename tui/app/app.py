@@ -9,7 +9,7 @@ import signal
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import events, on, work
 from textual.css.query import NoMatches
@@ -18,7 +18,6 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar
-from textual.widgets import Input
 from textual.worker import WorkerFailed
 
 from tui.app.frame.shell import Options
@@ -29,9 +28,6 @@ from tui.app.terminal.actions import BY_NAME
 from tui.app.terminal.driver import hung_up, write_crash_log
 from tui.app.terminal.theme import THEMES, pick_theme
 from tui.model.problem import BenchtuiError
-
-if TYPE_CHECKING:
-    from textual.command import Provider
 
 WARM_UP = ("tui.engine.plan.plan", "asyncssh")
 CLASSES = {
@@ -55,26 +51,14 @@ LEAST = Size(60, 16)  # a smaller terminal has no room for the screens
 UNSAVED = ("running", "interrupted", "unreadable")  # states of runs without a record
 
 
-def still_cursors(screen: Screen[None]) -> None:
-    """Stop the cursors of a screen from blinking."""
-    for text_field in screen.query(Input):
-        text_field.cursor_blink = False
-
-
-def commands() -> type[Provider]:
-    """Return what the palette searches, once it is opened."""
-    from tui.app.dialogs.help import ActionCommands
-
-    return ActionCommands
-
-
 class BenchtuiApp(Acting):
     """The screens, and what is around them."""
 
     TITLE = "benchtui"
     CSS_PATH = "app.tcss"
     BINDINGS = actions.bindings("app")
-    COMMANDS: ClassVar = {commands}
+    COMMANDS: ClassVar = set()
+    ENABLE_COMMAND_PALETTE = False
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (180, "-broad")]  # noqa: RUF012  (Textual declares it so)
 
     class RunFound(Message):
@@ -343,14 +327,17 @@ class BenchtuiApp(Acting):
         self.push_screen(HelpScreen(getattr(self.screen, "SCOPE", "app")))
 
     def action_command_palette(self) -> None:
-        """Open the palette, without a blinking cursor; once is enough."""
-        if not isinstance(self.screen, StepScreen):
+        """Open the palette; once is enough."""
+        opened_on = self.screen
+        if not isinstance(opened_on, StepScreen):
             return
         from tui.app.dialogs.help import Palette
 
-        palette = Palette(placeholder="Type a command", id="--command-palette")
-        self.push_screen(palette)
-        self.call_after_refresh(still_cursors, palette)
+        async def run(action: actions.Action | None) -> None:
+            if action is not None:
+                await self.run_action(action.target, opened_on)
+
+        self.push_screen(Palette(opened_on.SCOPE), run)
 
     def action_next_theme(self) -> None:
         """Take the next theme."""

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct, field
 
 from tui.journal.rundir import is_run_dir, is_running, write_atomic
+from tui.library.record_head import Figures, FindingSummary, HeadlineHead, RecordHead, SummaryState, Verdict, figures_of
 from tui.library.seal import was_judged_since
 from tui.model.bounded import MOST_SMALL_BYTES, NO_JSON, read_file
 from tui.model.check_names import check_name
@@ -142,24 +143,9 @@ def tags_text(tags: Mapping[str, str]) -> str:
     return " ".join(f"{name}={value}" if value else name for name, value in tags.items())
 
 
-SummaryState = Literal[
-    "complete", "partial", "aborted", "failed", "imported", "baseline", "running", "interrupted", "unreadable"
-]
-Verdict = Literal["valid", "valid-with-warnings", "invalid"]  # as in model/record.py, which a list need not load
-FORMAT = 4  # of summary.json; what was written before does not say whether the verdict is the sealed one
+FORMAT = 5  # of summary.json; what was written before lacks figures, or whether the verdict is the sealed one
 NAMED_FINDINGS = 2
 STARTING_S = 30.0  # how long a new run may take until its engine says who it is
-
-
-class FindingSummary(Struct, gc=False):
-    """What one check found."""
-
-    id: str = ""
-    severity: str = ""
-    message: str = ""
-
-    def __post_init__(self) -> None:
-        self.id = check_name(self.id)
 
 
 NOT_SEALED = "NOT SEALED:"  # before a verdict that is not the sealed one
@@ -182,6 +168,9 @@ class RunSummary(Struct, gc=False):  # nothing in it refers back to it, and list
     headline_value: float | None = None
     headline_unit: str = ""  # iops, bytes_per_s, ns
     headline_short: str = ""  # where `headline` is long: "48.2k IOPS ±2.1%"
+    bw_bytes_per_s: float | None = None  # this and the two below: of the step and direction of the headline
+    p99_ns: int | None = None
+    iops_over_time: list[float | None] = field(default_factory=list)  # means of equal parts of the measured time
     duration_s: float | None = None
     note: str = ""  # the newest
     tags: dict[str, str] = field(default_factory=dict)
@@ -223,46 +212,8 @@ class _CachedSummary(Struct):
     seal_mtime_ns: int = 0
 
 
-class _Name(Struct):
-    name: str = ""
-
-
-class _ProfileHead(Struct):
-    tag: str = ""
-
-
-class _HeadlineHead(Struct):
-    text: str = ""
-    short: str = ""
-    value: float | None = None
-    unit: str = ""
-
-
-class _NoteHead(Struct):
-    text: str = ""
-
-
-class _RecordHead(Struct):
-    """The part of run.json that a summary needs; the rest is skipped unparsed."""
-
-    run_id: str
-    state: SummaryState
-    created_utc: str | None = None
-    duration_s: float | None = None
-    profile: _ProfileHead = field(default_factory=_ProfileHead)
-    hosts: list[_Name] = field(default_factory=list)
-    headline: _HeadlineHead | None = None
-    notes: list[_NoteHead] = field(default_factory=list)
-    tags: dict[str, str] = field(default_factory=dict)
-    verdict: Verdict | None = None
-    checks: list[str] | None = None
-    findings: list[FindingSummary] = field(default_factory=list)
-    target: str | None = None
-    reason: str = ""
-
-
 _cached_decoder = PlainDecoder(_CachedSummary)
-_head_decoder = PlainDecoder(_RecordHead)
+_head_decoder = PlainDecoder(RecordHead)
 
 
 def summarize(run_dir: Path, *, keep: bool = True) -> RunSummary | None:
@@ -314,7 +265,7 @@ def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
     except (OSError, *NO_JSON) as error:
         why = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else f"is no run record: {error}"
         return unreadable(run_dir, f"{RECORD_FILE} {why}")
-    headline = head.headline or _HeadlineHead()
+    headline = head.headline or HeadlineHead()
     summary = RunSummary(
         run_id=run_dir.name,
         utc=head.created_utc,
@@ -336,6 +287,7 @@ def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
         reason=head.reason,
         judged_since=was_judged_since(run_dir, text),
     )
+    add_figures(summary, figures_of(head.steps, headline))
     if keep:
         with suppress(OSError):  # a store that cannot be written can still be listed
             write_summary(run_dir, summary)
@@ -350,7 +302,7 @@ def unreadable(run_dir: Path, why: str) -> RunSummary:
 def summary_of(record: RunRecord) -> RunSummary:
     """Return the summary of a record."""
     headline = record.headline
-    return RunSummary(
+    summary = RunSummary(
         run_id=record.run_id,
         utc=record.created_utc,
         profile=record.profile.tag,
@@ -371,6 +323,15 @@ def summary_of(record: RunRecord) -> RunSummary:
         reason=record.reason,
         judged_since=record.judged_since,
     )
+    if headline is not None:
+        add_figures(summary, figures_of(record.steps, headline))
+    return summary
+
+
+def add_figures(summary: RunSummary, figures: Figures) -> None:
+    """Add what stands beside the headline."""
+    summary.bw_bytes_per_s, summary.p99_ns = figures.bw_bytes_per_s, figures.p99_ns
+    summary.iops_over_time = figures.iops_over_time
 
 
 def write_summary(run_dir: Path, summary: RunSummary) -> None:
@@ -424,6 +385,11 @@ def by_name(of: Callable[[RunSummary], str]) -> Order:
     return Order(lambda run: (not of(run), of(run).lower()))
 
 
+def most_first(of: Callable[[RunSummary], float | None]) -> Order:
+    """Return an order by a figure, the largest first; runs without one come last."""
+    return Order(lambda run: (of(run) is None, -(of(run) or 0.0)))
+
+
 def _headline(run: RunSummary) -> tuple[bool, str, float]:
     value = run.headline_value
     if value is None:
@@ -441,6 +407,8 @@ ORDERS: dict[str, Order] = {
     "verdict": Order(lambda run: WORST_FIRST.index(run.verdict)),
     "hosts": Order(lambda run: len(run.hosts), falling=True),
     "headline": Order(_headline),  # the best of each unit first
+    "bandwidth": most_first(lambda run: run.bw_bytes_per_s),
+    "p99": Order(lambda run: (run.p99_ns is None, run.p99_ns or 0)),
     "time": Order(lambda run: run.duration_s or 0.0, falling=True),
     "star": Order(lambda run: not run.starred),
     "owner": Order(lambda run: run.owner.lower()),  # our own first

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import ClassVar
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Size
@@ -21,8 +19,9 @@ from tui.app.terminal import actions
 from tui.app.terminal.actions import SCREENS
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.lines import TextPane
-from tui.app.widgets.picklist import Heading
-from tui.text.line import ACCENT, HEADING, TEXT, Line, labelled
+from tui.app.widgets.picklist import Heading, PickList
+from tui.text.line import ACCENT, HEADING, LABEL, TEXT, Line, labelled
+from tui.text.table import Column
 
 
 class TooSmall(ModalScreen[None]):
@@ -84,7 +83,7 @@ def matches(action: actions.Action, search: str) -> bool:
     return all(any(word.startswith(part) for word in text) for part in search.lower().split())
 
 
-class HelpScreen(Dialog[None]):
+class HelpScreen(Dialog[actions.Action | None]):
     """Every key of this screen, then those of the others. Typing narrows the list."""
 
     CSS_PATH: ClassVar = [*Dialog.CSS_PATH, "help.tcss"]
@@ -150,40 +149,54 @@ def commands_of(screen: str) -> list[actions.Action]:
     return [a for a in actions.of_screen(screen) if a.action not in MOVES and a.id not in HIDDEN]
 
 
-def title_of(action: actions.Action) -> str:
-    """Return ``Check  c``: label and key."""
-    label = action.label[:1].upper() + action.label[1:]
-    return f"{label}  {action.shown_keys}".rstrip()
+COMMAND_COLUMNS: tuple[Column[actions.Action], ...] = (
+    Column("command", lambda action: action.label[:1].upper() + action.label[1:], most=24, role=HEADING),
+    Column("what it does", lambda action: action.help, least=20, role=LABEL, drop=1),
+    Column("key", lambda action: action.shown_keys, width=9, role=ACCENT),
+)
 
 
-class Palette(CommandPalette):
-    """Textual's palette, in our colours."""
+class Palette(HelpScreen):
+    """The commands of a screen, one a line with its key. Typing narrows the list, Enter runs the one under the cursor.
 
-    CSS_PATH = "palette.tcss"
+    Returns what was chosen, None after Escape.
+    """
 
-
-class ActionCommands(Provider):
-    """Searches labels and help texts."""
+    def compose(self) -> ComposeResult:
+        """A search field over the list."""
+        with Vertical(id="help", classes="-commands") as pane:
+            pane.border_title = f"Commands on {TITLES.get(self.about, 'this screen')}"
+            pane.border_subtitle = "type to search, Enter runs, Esc closes"
+            yield TextInput(placeholder="search", id="help-search")
+            picklist = PickList(COMMAND_COLUMNS, lambda action: action.id, header=False, fits=True, id="help-list")
+            picklist.can_focus, picklist.leads = False, True
+            yield picklist
 
     @property
-    def found(self) -> list[actions.Action]:
-        """The actions of the screen the palette was opened on."""
-        return commands_of(getattr(self.screen, "SCOPE", "app"))
+    def picklist(self) -> PickList[actions.Action]:
+        """The list of commands."""
+        return self.query_one(PickList)
 
-    def runner(self, action: actions.Action) -> Callable[[], Awaitable[bool]]:
-        """Return what runs an action where the palette was opened."""
-        return partial(self.app.run_action, action.target, default_namespace=self.screen)
+    def show_keys(self, search: str) -> None:
+        """Show what fits a search: commands that are called so first, then those that do so."""
+        words = search.lower().split()
 
-    async def discover(self) -> Hits:
-        """Everything, before anything is typed."""
-        for action in self.found:
-            yield DiscoveryHit(title_of(action), self.runner(action), action.label, action.help)
+        found = [action for action in commands_of(self.about) if matches(action, search)]
+        found.sort(key=lambda action: not all(word in action.label.lower() for word in words))
+        self.picklist.set_rows(found)
+        self.picklist.action_top()
 
-    async def search(self, query: str) -> Hits:
-        """What matches, best first."""
-        matcher = self.matcher(query)
-        for action in self.found:
-            title = title_of(action)
-            score = max(matcher.match(title), matcher.match(action.help) * 0.9)
-            if score > 0:
-                yield Hit(score, matcher.highlight(title), self.runner(action), action.label, action.help)
+    def on_input_submitted(self) -> None:
+        """Enter chooses what is under the cursor."""
+        self.choose()
+
+    @on(PickList.Clicked)
+    def choose(self) -> None:
+        """Return what is under the cursor; with nothing found, wait for another search."""
+        chosen = next((action for action in commands_of(self.about) if action.id == self.picklist.cursor_key), None)
+        if chosen is not None:
+            self.dismiss(chosen)
+
+    def action_list(self, name: str) -> None:
+        """Move the cursor while the search field has the focus."""
+        getattr(self.picklist, f"action_{name}")()

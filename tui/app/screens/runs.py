@@ -23,6 +23,7 @@ from tui.app.screens.live_text import deliver
 from tui.app.screens.runs_rows import (
     MARKS,
     OPTIONAL,
+    STATE_FROM,
     RunListScreen,
     columns,
     key_of,
@@ -51,7 +52,6 @@ ROOMY_FROM = (100, 32)  # with room for more of the run under the cursor
 LARGE_FROM = (180, 44)  # with room for what it measured as well, beside it
 FACTS_CELLS, GUTTER = 72, 3
 RESTS_S = 0.15  # who holds a key down has not come to a run yet
-BOTH_FROM = 104  # columns for state and verdict side by side
 EMPTY = "No runs yet: choose hosts (1) and a profile (2), then press Enter on Review (3)"
 WITHOUT_RUNS = frozenset({"runs.import", "runs.filter"})  # actions that need no run under the cursor
 REREAD_S = 5.0
@@ -70,14 +70,14 @@ class RunsScreen(RunListScreen):
         self.changed: dict[Path, dict[str, str]] = {}  # parameters by run, of those that were looked at
         self.measured: tuple[Path, RunSummary, Page | None] | None = None  # as it was when its charts were read
         self.columns: tuple[Column[RunSummary], ...] = ()
-        self.narrow = False
+        self.cells = STATE_FROM  # width that the columns are chosen for
         self.wanted = Filter()
         self.problems = ""
         self._timer: Timer | None = None
 
     def compose_body(self) -> Iterable[Widget]:
         """The list with its filter and the run under the cursor, or a sentence when there is none."""
-        self.columns = columns(self.shell.symbols, self.marked)
+        self.columns = columns(self.shell.symbols, self.marked, self.cells)
         picklist = PickList(self.columns, key_of, fits=True, id="runs-list")
         picklist.sort = next(column for column in picklist.columns if column.title == "started (UTC)")
         picklist.add_class("pane", update=False)
@@ -106,11 +106,10 @@ class RunsScreen(RunListScreen):
 
     def choose_columns(self) -> None:
         """Show state and verdict where there is room for both; the list stays in its order."""
-        narrow = self.size.width < BOTH_FROM
-        if narrow == self.narrow:
+        if self.size.width == self.cells:
             return
-        self.narrow, sort = narrow, self.picklist.sort
-        self.columns = columns(self.shell.symbols, self.marked, narrow=narrow)
+        self.cells, sort = self.size.width, self.picklist.sort
+        self.columns = columns(self.shell.symbols, self.marked, self.cells)
         if sort is not None:
             self.picklist.sort = next((each for each in self.columns if each.title == sort.title), self.columns[1])
         if self.read:

@@ -31,11 +31,13 @@ from tui.text.line import (
     padded,
     wrap,
 )
+from tui.text.sparkline import spark
 from tui.text.table import Column
 
 if TYPE_CHECKING:
     from tui.library.summary import RunSummary
 
+SPARK_CELLS = 9
 MARKS = ascii_uppercase  # the oldest one marked is A, as in the comparison
 STATE_CELLS: dict[str, tuple[str, str]] = {  # state -> symbol attribute of the symbol set, style
     "complete": ("ok", GOOD),
@@ -48,11 +50,17 @@ STATE_CELLS: dict[str, tuple[str, str]] = {  # state -> symbol attribute of the 
 }
 
 
-def columns(symbols: Symbols, marked: Sequence[str], *, narrow: bool = False) -> tuple[Column[RunSummary], ...]:
+STATE_FROM = 132  # columns for state and verdict side by side
+CHECKS_FROM = 104  # columns for the checks that made a run invalid, where there is no state
+
+
+def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column[RunSummary], ...]:
     """Return the columns of the list; a run that is `marked` has its letter before everything else.
 
-    A `narrow` list has the verdict in place of the state, which is told where a run was not measured whole.
+    On a terminal of fewer than `STATE_FROM` columns the verdict is in place of the state, which is told where a run was
+    not measured whole.
     """
+    narrow = cells < STATE_FROM
 
     def letter(run: RunSummary) -> str:
         return MARKS[marked.index(key_of(run))] if key_of(run) in marked else ""
@@ -69,13 +77,15 @@ def columns(symbols: Symbols, marked: Sequence[str], *, narrow: bool = False) ->
     def told(run: RunSummary) -> Run:
         symbol, role = STATE_CELLS.get(run.state, ("dot", LABEL))
         if run.verdict == "invalid":
-            return f"{symbols.bad} INVALID", BAD
+            checks = run.weakened_by if CHECKS_FROM <= cells < STATE_FROM else ""
+            return f"{symbols.bad} INVALID {checks}".rstrip(), BAD
         if run.state == "complete" and run.verdict == "valid-with-warnings":
             symbol, role = STATE_CELLS["partial"]
         return f"{getattr(symbols, symbol)} {run.state}", role
 
     if narrow:
-        first = ordered_by("verdict", "verdict", verdict, least=13, wants=13, most=17, gap=1)
+        wants, most = (28, 28) if cells >= CHECKS_FROM else (13, 17)
+        first = ordered_by("verdict", "verdict", verdict, least=13, wants=wants, most=most, gap=1)
         judgement = []
     else:
         first = ordered_by("state", "state", told, least=13, most=13, gap=1)
@@ -85,14 +95,18 @@ def columns(symbols: Symbols, marked: Sequence[str], *, narrow: bool = False) ->
         first,
         ordered_by("started", "started (UTC)", lambda run: when(run.utc), 16, role=LABEL, drop=1 if narrow else 0),
         ordered_by("profile", "profile", named, least=15, wants=17 if narrow else 22, most=34),
-        ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6, right=True, gap=1),
+        ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6, right=True, gap=1,
+                   drop=2 if narrow else 0),
         ordered_by("headline", "headline", headline_of, least=17, most=17, right=True),
+        ordered_by("p99", "p99", lambda run: units.latency(run.p99_ns), least=7, most=8, right=True),
+        ordered_by("bandwidth", "bandwidth", bandwidth_of, least=10, most=10, right=True, drop=5),
+        Column("over time", lambda run: over_time(run, symbols), SPARK_CELLS, role=ACCENT, drop=6),
         *judgement,
-        ordered_by("time", "took", lambda run: units.duration(run.duration_s), least=7, most=7, right=True, drop=2,
+        ordered_by("time", "took", lambda run: units.duration(run.duration_s), least=7, most=7, right=True, drop=4,
                    role=LABEL),
         ordered_by("title", "note", said_of, least=14, drop=3),
-        ordered_by("tags", "tags", lambda run: tags_text(run.tags), least=14, most=40, drop=4, role=LABEL),
-        ordered_by("target", "target", lambda run: run.target, least=14, most=40, drop=5, role=LABEL),
+        ordered_by("tags", "tags", lambda run: tags_text(run.tags), least=14, most=40, drop=7, role=LABEL),
+        ordered_by("target", "target", lambda run: run.target, least=14, most=40, drop=8, role=LABEL),
     )  # fmt: skip
 
 
@@ -110,6 +124,21 @@ def named(run: RunSummary) -> list[Run]:
 def headline_of(run: RunSummary) -> Run:
     """Return the figure of a run, in few words where it has such."""
     return (run.headline_short or run.headline, BRIGHT) if run.headline else NO_FIGURE
+
+
+def bandwidth_of(run: RunSummary) -> str:
+    """Return the bandwidth beside a figure that is none itself."""
+    return "" if run.headline_unit == "bytes_per_s" else units.bandwidth(run.bw_bytes_per_s)
+
+
+def over_time(run: RunSummary, symbols: Symbols) -> str:
+    """Return the throughput over time around its own mean, which is at half height: a steady run is a level line."""
+    values = [value for value in run.iops_over_time if value is not None]
+    if not values:
+        return ""
+    length, points = len(run.iops_over_time), 2 * SPARK_CELLS
+    stretched = [run.iops_over_time[at * length // points] for at in range(points)]
+    return spark(stretched, SPARK_CELLS, symbols.name, high=2 * sum(values) / len(values)).replace("\u2800", " ")
 
 
 def verdict_of(run: RunSummary) -> Run:

@@ -78,6 +78,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         self.top = 0
         self.sort: Column[Row] | None = None  # None: the order that the rows came in
         self.reversed = False
+        self.leads = False  # the cursor looks as with the focus: keys come through another field
         self._given: list[Row | Heading] = []
         self._index: dict[str, int] = {}
         self._cursor_key: str | None = None
@@ -298,7 +299,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
 
     def _line(self, row: Row | Heading, rooms: Sequence[int], width: int) -> Line:
         here = self.key_of(row) == self._cursor_key
-        fill = "" if not here else "cursor" if self.has_focus else "cursor-blurred"
+        fill = "" if not here else "cursor" if self.has_focus or self.leads else "cursor-blurred"
         if not isinstance(row, Heading):
             return self.row_line(row, rooms, width, fill)
         return self.heading_line(row, width, fill)

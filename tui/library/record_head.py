@@ -1,0 +1,152 @@
+"""The part of run.json that lists need: the rest is skipped unparsed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
+
+from tui.metrics.registry import MIXED
+from tui.metrics.units import TAIL_SAMPLES
+from tui.model.check_names import check_name
+
+if TYPE_CHECKING:
+    from tui.model.record import HeadlineRecord
+    from tui.model.step_record import StepRecord
+
+SummaryState = Literal[
+    "complete", "partial", "aborted", "failed", "imported", "baseline", "running", "interrupted", "unreadable"
+]
+Verdict = Literal["valid", "valid-with-warnings", "invalid"]  # as in model/record.py, which a list need not load
+SERIES_VALUES = 16  # of a headline's throughput over time
+
+
+class FindingSummary(Struct, gc=False):
+    """What one check found."""
+
+    id: str = ""
+    severity: str = ""
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        self.id = check_name(self.id)
+
+
+class _Name(Struct):
+    name: str = ""
+
+
+class _ProfileHead(Struct):
+    tag: str = ""
+
+
+class HeadlineHead(Struct):
+    """The figure of the run, and where it comes from."""
+
+    text: str = ""
+    short: str = ""
+    value: float | None = None
+    unit: str = ""
+    direction: str = ""
+    step: int | None = None
+
+
+class _NoteHead(Struct):
+    text: str = ""
+
+
+class _LatencyHead(Struct):
+    percentiles_ns: dict[str, int] = field(default_factory=dict)
+    percentiles_behind: dict[str, float] = field(default_factory=dict)
+
+
+class _DirectionHead(Struct):
+    bw_bytes_per_s: float | None = None
+    clat: _LatencyHead | None = None
+    lat: _LatencyHead | None = None
+
+
+class _ResultsHead(Struct):
+    aggregate: dict[str, _DirectionHead] = field(default_factory=dict)
+
+
+class _ColumnHead(Struct):
+    direction: str
+    host: str | None = None
+    iops: list[float | None] = field(default_factory=list)
+
+
+class _SeriesHead(Struct):
+    columns: list[_ColumnHead] = field(default_factory=list)
+
+
+class StepHead(Struct):
+    """What a step measured, all hosts together."""
+
+    index: int = 0
+    latency_kind: str | None = None
+    results: _ResultsHead = field(default_factory=_ResultsHead)
+    series: _SeriesHead | None = None
+
+
+class RecordHead(Struct):
+    """The part of run.json that a summary needs; the rest is skipped unparsed."""
+
+    run_id: str
+    state: SummaryState
+    created_utc: str | None = None
+    duration_s: float | None = None
+    profile: _ProfileHead = field(default_factory=_ProfileHead)
+    hosts: list[_Name] = field(default_factory=list)
+    headline: HeadlineHead | None = None
+    steps: list[StepHead] = field(default_factory=list)
+    notes: list[_NoteHead] = field(default_factory=list)
+    tags: dict[str, str] = field(default_factory=dict)
+    verdict: Verdict | None = None
+    checks: list[str] | None = None
+    findings: list[FindingSummary] = field(default_factory=list)
+    target: str | None = None
+    reason: str = ""
+
+
+class Figures(Struct):
+    """What the step of the headline measured beside it, in the headline's direction."""
+
+    bw_bytes_per_s: float | None = None
+    p99_ns: int | None = None
+    iops_over_time: list[float | None] = field(default_factory=list)  # means of equal parts of the measured time
+
+
+def figures_of(steps: Sequence[StepHead | StepRecord], headline: HeadlineHead | HeadlineRecord) -> Figures:
+    """Return the figures beside a headline."""
+    found = Figures()
+    step = next((each for each in steps if each.index == headline.step), None)
+    figures = step.results.aggregate.get(headline.direction) if step is not None else None
+    if step is None or figures is None:
+        return found
+    found.bw_bytes_per_s = figures.bw_bytes_per_s
+    latency = figures.lat if step.latency_kind == "lat" else figures.clat
+    if latency is not None and latency.percentiles_behind.get("99", TAIL_SAMPLES) >= TAIL_SAMPLES:
+        found.p99_ns = latency.percentiles_ns.get("99")
+    columns = [each for each in step.series.columns if each.host is None] if step.series is not None else []
+    own = [each for each in columns if each.direction == headline.direction]
+    shown = own or (columns if headline.direction == MIXED else [])
+    found.iops_over_time = _means([_sum_of(second) for second in zip(*(each.iops for each in shown), strict=False)])
+    return found
+
+
+def _sum_of(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _means(values: Sequence[float | None]) -> list[float | None]:
+    """Return the means of equal parts, `SERIES_VALUES` at most."""
+    parts = min(SERIES_VALUES, len(values))
+    edges = [part * len(values) // parts for part in range(parts + 1)] if parts else []
+    found = [[value for value in values[begin:end] if value is not None] for begin, end in pairwise(edges)]
+    return [round(sum(part) / len(part), 3) if part else None for part in found]
+
+
