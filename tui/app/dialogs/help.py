@@ -124,7 +124,11 @@ class HelpScreen(Dialog[actions.Action | None]):
         self.show_keys(event.value)
 
     def on_input_submitted(self) -> None:
-        """Enter closes."""
+        """Enter ends the search."""
+        self.choose()
+
+    def choose(self) -> None:
+        """Close."""
         self.dismiss()
 
     def action_leave(self) -> None:
@@ -185,10 +189,6 @@ class Palette(HelpScreen):
         found.sort(key=lambda action: not all(word in action.label.lower() for word in words))
         self.picklist.set_rows(found)
         self.picklist.action_top()
-
-    def on_input_submitted(self) -> None:
-        """Enter chooses what is under the cursor."""
-        self.choose()
 
     @on(PickList.Clicked)
     def choose(self) -> None:
