@@ -184,7 +184,6 @@ class Palette(HelpScreen):
     def show_keys(self, search: str) -> None:
         """Show what fits a search: commands that are called so first, then those that do so."""
         words = search.lower().split()
-
         found = [action for action in commands_of(self.about) if matches(action, search)]
         found.sort(key=lambda action: not all(word in action.label.lower() for word in words))
         self.picklist.set_rows(found)
