@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.journal.clock import names_of
+from tui.journal.clock import names_of, told_of
 from tui.judge.check import CheckResult, Moot, RunEvidence, Severity, StepEvidence, UnknownError, run_check, step_check
 from tui.judge.hot_set import HOT, HotSet, hot_sets
 from tui.judge.machines import file_systems, may_cache
 from tui.metrics import units
 from tui.metrics.steady import window_text
 from tui.model.criteria import default
-from tui.model.hostfacts import BlockLayer, Mount, Written, boot_of, number_of, rows, same_files, why_unknown
+from tui.model.hostfacts import BlockLayer, Content, Mount, Written, boot_of, number_of, rows, same_files, why_unknown
 from tui.model.plan import JobLoad, common_paths, is_device, more, other_names_text, sharing_text
 from tui.record.progress import rounds_of_step
 
@@ -286,6 +286,56 @@ def reducible(at: StepEvidence) -> Iterator[CheckResult]:
         )
 
 
+DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4  # left by gzip; different among the sampled; of fewer blocks nothing is said
+
+
+@step_check(
+    "content",
+    "Content of the files",
+    rule=f"of {LEAST_BLOCKS} sampled blocks or more, half are no zeros (in reads), {units.share(OTHERS)} of "
+    f"the others differ, and gzip leaves {units.share(DATA)} of each, unless the job says so itself (reducible-data)",
+    advice="Lay the files out with the load generator's random data (prepare: layout), or write the device whole once: "
+    "a drive or array that reduces data reads or stores next to nothing of it.",
+    source="dd, cksum and gzip of 16 blocks of 4 KiB on each host, before the first 8 steps that read and after those "
+    "that write",
+)
+def content(at: StepEvidence) -> Iterator[CheckResult]:
+    """Options promise what is written; what lies there may be older, or be written by a program that does otherwise."""
+    sampled = [(host.name, row) for host in at.run.hosts for row in rows(host.facts, Content)]
+    here = [(host, row) for host, row in sampled if row.step == at.step.index and row.blocks >= LEAST_BLOCKS]
+    if not here:
+        reasons = (why_unknown(host.facts, "content") for host in at.run.hosts)
+        raise UnknownError(next(filter(None, reasons), "no block of the files was looked at"))
+    told = any(job.reducible for job in at.step.jobs)  # by reducible-data
+    for kind in ("read", "written"):
+        found = {host: why for host, row in here if row.kind == kind and (why := _reduced(at, host, row))}
+        if found and not (kind == "written" and told):
+            named = told_of(found)
+            message = f"what is {kind} can be reduced to less: {named}"
+            yield CheckResult("warning", message, len(found), 0, {"hosts": " ".join(found)})
+
+
+def _reduced(at: StepEvidence, host: str, row: Content) -> str:
+    """Return how what was sampled can be stored as less; empty when it is as good as random."""
+    data = row.blocks - row.zero
+    if row.kind == "read" and row.zero > data and not _has_holes(at, host):
+        return f"{row.zero} of {row.blocks} blocks are zeros"
+    if data < LEAST_BLOCKS:
+        return ""
+    if row.distinct < OTHERS * data:
+        return f"{data} blocks have {row.distinct} different contents"
+    if row.packed is not None and row.packed < DATA:
+        return f"gzip leaves {units.share(row.packed)} of a block"
+    return ""
+
+
+def _has_holes(at: StepEvidence, host: str) -> bool:
+    """Tell whether zeros are blocks that were never written, which another check tells."""
+    facts = next((each.facts for each in at.run.hosts if each.name == host), {})
+    known = [row for row in rows(facts, Written) if row.step == at.step.index]
+    return any(row.never_written_bytes > (1 - at.limit("unwritten-data.written")) * row.size_bytes for row in known)
+
+
 @step_check(
     "no-flush",
     "Writes that may not be durable",
@@ -344,4 +394,14 @@ def _median_sync(dirs: Mapping[str, DirectionRecord]) -> int | None:
     return latency.percentiles_ns.get("50") if latency is not None and latency.percentiles_ns else None
 
 
-DATA_CHECKS = (written, working_set, caches_dropped, shared_files, same_offsets, reducible, durability, flush_no_op)
+DATA_CHECKS = (
+    written,
+    content,
+    working_set,
+    caches_dropped,
+    shared_files,
+    same_offsets,
+    reducible,
+    durability,
+    flush_no_op,
+)

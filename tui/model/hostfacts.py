@@ -221,6 +221,15 @@ _TARGET = (
         absent="nothing was read, or not known",
     ),
     HostFact(
+        "content",
+        "content",
+        "dd, cksum and gzip of 16 blocks of 4 KiB, before the first 8 steps that read and after those that write",
+        "table",
+        "target",
+        "expected",
+        absent="no file of the host was read or written",
+    ),
+    HostFact(
         "files",
         "files",
         "stat of the test files or, until they are there, of their directories; the first 64",
@@ -418,6 +427,20 @@ class Written(Struct, frozen=True, omit_defaults=True):
     path: str = ""
 
 
+class Content(Struct, frozen=True, omit_defaults=True):
+    """What some blocks of a step's files held: `kind` says whether the step reads them or has written them.
+
+    Of `blocks` of 4 KiB `zero` are zeros; the others have `distinct` contents, of each of which gzip leaves `packed`.
+    """
+
+    step: int
+    kind: Literal["read", "written"]
+    blocks: int
+    zero: int = 0
+    distinct: int = 0
+    packed: float | None = None
+
+
 class TargetFile(Struct, frozen=True, omit_defaults=True):
     """What a test file is, whatever it is called: equal for two names, mounts or hosts of one file.
 
@@ -450,6 +473,7 @@ TABLES: dict[str, type[Struct]] = {
     "running": Running,
     "written": Written,
     "files": TargetFile,
+    "content": Content,
 }
 _NAMES = {kind: name for name, kind in TABLES.items()}
 _decoders = [msgspec.json.Decoder(kind) for kind in TABLES.values()]  # on import: two threads at the first one crash

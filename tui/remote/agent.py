@@ -18,6 +18,7 @@ from tui.model.plan import FILE_NUMBER
 from tui.remote.answers import (
     AgentAnswer,
     AgentError,
+    BlockSample,
     CacheDrop,
     DirFacts,
     Expired,
@@ -28,6 +29,7 @@ from tui.remote.answers import (
     TaskDir,
     TaskStatus,
     parse_answer,
+    parse_content,
     parse_expired,
     parse_extents,
     parse_files,
@@ -147,6 +149,11 @@ class Agent:
     async def extents(self, paths: Sequence[str]) -> tuple[dict[str, FileExtents], str]:
         """Return how much of each file was ever written, as far as the host can tell, and why it cannot of others."""
         return parse_extents(await self.call("extents", *paths), paths)
+
+    async def content(self, blocks: Sequence[tuple[str, int]]) -> BlockSample:
+        """Return what these blocks of 4 KiB, by file and number, hold together."""
+        words = [word for path, number in blocks for word in (path, str(number))]
+        return parse_content(await self.call("sample", *words))
 
     async def devices(self, paths: Sequence[str]) -> dict[str, DeviceFacts]:
         """Return what each path is as a device: who uses it, and what is on it."""

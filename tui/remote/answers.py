@@ -343,6 +343,28 @@ def parse_extents(answer: AgentAnswer, paths: Sequence[str]) -> tuple[dict[str, 
     return found, NO_EXTENTS.get(why, why)
 
 
+BLOCK_BYTES = 4096
+
+
+class BlockSample(Struct, frozen=True):
+    """What some blocks hold: how many were read, are zeros, are different others; how far gzip packs those, 1: not."""
+
+    blocks: int
+    zero: int
+    distinct: int
+    packed: float | None
+
+
+def parse_content(answer: AgentAnswer) -> BlockSample:
+    """Return what `bt_sample` said."""
+    zero = answer.values.get("zero", "")
+    found = [words for line in answer.all("at") if len(words := line.split()) == 3]
+    data = [(crc, int(size)) for _, crc, size in found if crc != zero and size.isdigit()]
+    sizes = [min(size / BLOCK_BYTES, 1.0) for _, size in data if size]
+    packed = round(sum(sizes) / len(sizes), 3) if sizes else None
+    return BlockSample(len(found), len(found) - len(data), len({crc for crc, _ in data}), packed)
+
+
 def parse_status(answer: AgentAnswer) -> TaskStatus:
     """Return the state of a task."""
     values = answer.values

@@ -21,6 +21,7 @@ PARTS = (
     "facts_target",
     "facts_layers",
     "extents",
+    "content",
     "mpi",
     "made",
 )  # as they are sent

@@ -302,7 +302,7 @@ OBJECTIONS: tuple[Objection, ...] = (
         prepared,
     ),
     Objection("holes", "The files had holes", ("unwritten-data",), ("unwritten-data",), layout, no_reads),
-    Objection("compressible", "The data was compressible", ("reducible-data",), ("reducible-data",), None, no_writes),
+    Objection("compressible", "The data was compressible", ("reducible-data", "content"), ("reducible-data",)),
     Objection(
         "steady",
         "It was not steady",

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from tui.engine.executors.lookup import executor_of
-from tui.engine.run.layout import layout, look_at_written, make_directories
+from tui.engine.run.contents import look_at_content, look_at_written
+from tui.engine.run.layout import layout, make_directories
 from tui.engine.run.preflight import take_locks
 from tui.engine.session.context import (
     BRING_BACK,
@@ -166,8 +167,10 @@ async def run_step(ctx: RunContext, step: Step) -> None:
         await layout(ctx, step)
         ctx.check_stop()
         await look_at_written(ctx, step)
+        await look_at_content(ctx, step, "read")
         await drop_caches(ctx, step)
         await executor_of(step).measure(ctx, step)
+        await look_at_content(ctx, step, "written")
         reason = ""
     except RunRefused as refused:
         reason = refused.reason

@@ -1,0 +1,61 @@
+"""A few blocks of files, under every POSIX shell that is here: zeros, copies, what gzip can pack."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui.engine.run.contents import SAMPLED, SAMPLED_FILES, sampled_of
+from tui.model.plan import FileSpec
+from tui.remote.agent import Agent
+from tui.remote.answers import BlockSample
+
+BLOCK, COUNT = 4096, 8
+
+
+@pytest.mark.parametrize(
+    ("content", "zero", "distinct", "packs"),
+    [
+        (os.urandom(COUNT * BLOCK), 0, COUNT, False),
+        (bytes(COUNT * BLOCK), COUNT, 0, None),
+        (os.urandom(BLOCK) * COUNT, 0, 1, False),
+        (bytes(BLOCK) * 3 + os.urandom(5 * BLOCK), 3, 5, False),
+        (b"".join(os.urandom(BLOCK // 4) + bytes(BLOCK * 3 // 4) for _ in range(COUNT)), 0, COUNT, True),
+    ],
+    ids=["random", "zeros", "copies", "some zeros", "compressible"],
+)
+async def test_blocks_are_told_by_what_they_hold(
+    shell_agent: Agent, tmp_path: Path, content: bytes, zero: int, distinct: int, packs: bool | None
+) -> None:
+    path = tmp_path / "a file; with $(odd) name"
+    path.write_bytes(content)
+    found = await shell_agent.content([(str(path), number) for number in range(COUNT)])
+    assert (found.blocks, found.zero, found.distinct) == (COUNT, zero, distinct)
+    assert (None if found.packed is None else found.packed < 0.8) == packs
+
+
+async def test_what_is_not_there_or_ends_before_is_no_block(shell_agent: Agent, tmp_path: Path) -> None:
+    short = tmp_path / "short"
+    short.write_bytes(os.urandom(BLOCK + 100))
+    found = await shell_agent.content([(str(short), 0), (str(short), 1), (str(short), 9), (str(tmp_path / "none"), 0)])
+    assert found.blocks == 1
+
+
+@given(st.lists(st.integers(0, 2**44), max_size=8), st.integers(0, 2**44))
+def test_blocks_are_few_and_lie_within_the_files(sizes: list[int], device: int) -> None:
+    files = [FileSpec(f"/mnt/{number}", size) for number, size in enumerate(sizes)] + [FileSpec("/dev/sdz", 0)]
+    room = {spec.path: spec.size_bytes for spec in files} | {"/dev/sdz": device}
+    places = sampled_of(files, {"/dev/sdz": device})
+    assert len(places) == len(set(places)) <= SAMPLED
+    assert len({path for path, _ in places}) == min(SAMPLED_FILES, sum(size >= BLOCK for size in room.values()))
+    assert all((number + 1) * BLOCK <= room[path] for path, number in places)
+
+
+def test_nothing_is_said_of_no_answer() -> None:
+    from tui.remote.answers import AgentAnswer, parse_content
+
+    assert parse_content(AgentAnswer({}, [])) == BlockSample(0, 0, 0, None)
