@@ -9,7 +9,6 @@ from tests.profiles.test_presets import FIO, rendered
 from tests.results.evidence import direction, evidence, found, said
 from tui.judge.check import RunEvidence, UnknownError
 from tui.model.plan import Attestation, FileSpec, JobLoad, Skew
-from tui.model.record import HostRecord
 from tui.workloads.fio.options import JobOptions, job_loads
 
 KIB, MIB, GIB, TIB = 2**10, 2**20, 2**30, 2**40
@@ -66,9 +65,8 @@ def test_the_hosts_blocks_are_added_but_those_of_a_shared_file_once() -> None:
 def test_the_memory_of_storage_nodes_counts_where_it_is_known() -> None:
     at = reads(16 * GIB, ios=40_000_000)
     assert found("hot-set", at) == []
-    servers = [HostRecord(name=f"s{n}", role="server", facts={"mem_bytes": 8 * GIB}) for n in range(4)]
-    with_servers = replace(at, hosts=[*at.hosts, *servers])
-    assert [(each.severity, each.threshold) for each in found("hot-set", with_servers)] == [("info", 32 * GIB)]
+    at.seen.state.server_facts.update({f"s{number}": {"mem_bytes": 8 * GIB} for number in range(4)})
+    assert [(each.severity, each.threshold) for each in found("hot-set", at)] == [("info", 32 * GIB)]
 
 
 def test_caches_that_a_person_attested_to_be_off_serve_nothing() -> None:

@@ -147,8 +147,8 @@ def parts_of(skew: Skew | None, blocks: float) -> list[Part]:
 
 def _memory_of_servers(at: StepEvidence) -> float:
     """Return the memory of the storage nodes that the run looked at; 0: not known."""
-    nodes = (host for host in at.run.hosts if host.role == "server")
-    return sum(number_of(node.facts, "mem_bytes") or 0.0 for node in nodes)
+    nodes = at.run.seen.state.server_facts.values()
+    return sum(number_of(facts, "mem_bytes") or 0.0 for facts in nodes)
 
 
 HOT_SET_CHECKS = (hot_set,)
