@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from tui.judge import data, durations, hosts, hot_set, identities, load, machines, observed, steadiness
+from tui.judge import data, durations, hosts, hot_set, identities, interference, load, machines, observed, steadiness
 from tui.judge.check import Check, RunEvidence, UnknownError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ CHECKS: tuple[Check, ...] = (
     *steadiness.STEADINESS_CHECKS,
     *data.PRECONDITION_CHECKS,
     *observed.TELEMETRY_CHECKS,
+    *interference.INTERFERENCE_CHECKS,
     *hosts.STRAGGLER_CHECKS,
     *machines.MACHINE_CHECKS,
     *load.OPERATION_CHECKS,

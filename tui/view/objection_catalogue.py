@@ -350,7 +350,12 @@ OBJECTIONS: tuple[Objection, ...] = (
         differences,
         one_host,
     ),
-    Objection("quiet", "Something else was running", ("background-load", "other-load"), ("background-load",)),
+    Objection(
+        "quiet",
+        "Something else was running",
+        ("background-load", "other-load", "other-traffic"),
+        ("background-load",),
+    ),
     Objection(
         "fresh",
         "The storage was not in its usual state",

@@ -1,0 +1,137 @@
+"""Checks of traffic that is not the load's: on its devices, its NFS mount and the storage nodes, while it measures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.journal.clock import told_of
+from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, step_check
+from tui.judge.machines import file_systems
+from tui.judge.observed import LEAST_S, clients_of, record_of
+from tui.metrics import units
+from tui.metrics.telemetry import parse_column
+from tui.model.hostfacts import boot_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tui.model.step_record import HostTelemetryRecord
+
+OTHERS, WRITES, FLOOR = 0.25, 1.0, float(1 << 20)  # of the load's bytes; of what it writes; bytes per second
+SERVERS_READ, SERVERS_WRITE = 2.0, 0.5  # of what is read: a read of a block is one read of it, in shards or whole
+AMPLIFY = ("btrfs", "bcachefs", "f2fs", "zfs")  # file systems that move more than they are asked for
+COUNTED = {"read": ("rd", "rd_server"), "write": ("wr", "wr_server")}
+
+
+@step_check(
+    "other-traffic",
+    "Traffic of others",
+    rule=f"while a load with direct I/O measures, its devices or NFS mount move at most {units.share(OTHERS)} of its "
+    "bytes more than it does (writes without a sync for each: twice as much); storage nodes of a load that only reads "
+    f"read at most {SERVERS_READ:g} x, and write at most {units.share(SERVERS_WRITE)} of its bytes; "
+    f"below {units.bandwidth(FLOOR)} it is nothing",
+    advice="Find out who uses the device or the servers (iotop, biosnoop; backups, rebuilds, scrubs), and measure when "
+    "they are done.",
+    source="/proc/diskstats and /proc/self/mountstats of the hosts and storage nodes, less what the load counts",
+)
+def other_traffic(at: StepEvidence) -> Iterator[CheckResult]:
+    """What others read and write while it is measured takes its share of the storage, and no figure says so."""
+    jobs = [job for job in at.step.jobs if job.stores]
+    if at.step.jobs and not jobs:
+        raise UnknownError(Moot.DATA)
+    if not jobs or not all(job.direct for job in jobs):
+        raise UnknownError("without direct I/O, devices move what the page cache reads ahead and writes later")
+    if (at.record.measured_s or 0.0) < LEAST_S:
+        raise UnknownError(f"under {LEAST_S:g} s were measured")
+    groups = _machines(at)
+    extra = {name: each for hosts in groups for name, each in _extra(at, hosts).items()}
+    if not extra:
+        raise UnknownError("what moved below the load is not known")
+    found = {name: text for name, (text, _) in extra.items() if text}
+    if found:
+        worst = max(share for _, share in extra.values())
+        message = f"others use the storage: {told_of(found)}"
+        yield CheckResult("warning", message, round(worst, 3), OTHERS, {"hosts": " ".join(found)})
+    yield from _of_servers(at)
+
+
+def _machines(at: StepEvidence) -> list[list[HostTelemetryRecord]]:
+    """Return the clients by machine: the devices of one carry the load of all its names."""
+    found: dict[str, list[HostTelemetryRecord]] = {}
+    for host in clients_of(at):
+        record = record_of(at.run, host.host)
+        found.setdefault((boot_of(record.facts) if record is not None else "") or f"host {host.host}", []).append(host)
+    return list(found.values())
+
+
+def _extra(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> dict[str, tuple[str, float]]:
+    """Return by the name of a machine what others move there, in words, and the largest share; empty: not known."""
+    records = [record for host in hosts if (record := record_of(at.run, host.host)) is not None]
+    results = [at.record.results.per_host.get(host.host, {}) for host in hosts]
+    if not all(set(dirs) & set(COUNTED) for dirs in results):  # lost, or reads and writes are counted together
+        return {}
+    if any(name in AMPLIFY for record in records for name in file_systems(record)):
+        return {}
+    own = {name: sum(_counted(at, host, name) for host in hosts) for name in COUNTED}
+    total = {name: _moved(hosts, *columns) for name, columns in COUNTED.items()}
+    whole = sum(own.values())
+    if not whole or all(each is None for each in total.values()):
+        return {}
+    durable = any(job.durable for job in at.step.jobs)  # each sync writes a journal beside the data
+    said, worst = [], 0.0
+    for name, moved in total.items():
+        if moved is None or (name == "write" and own[name] and durable):
+            continue
+        other = moved - own[name]
+        allowed = WRITES * own[name] if name == "write" and own[name] else OTHERS * whole
+        if other > max(allowed, FLOOR):
+            said.append(f"{name} {units.bandwidth(other)} more than the load's {units.bandwidth(own[name])}")
+            worst = max(worst, other / whole)
+    return {hosts[0].host: (", ".join(said), worst)}
+
+
+def _counted(at: StepEvidence, host: HostTelemetryRecord, name: str) -> float:
+    """Return the bytes per second that a host's load counts in a direction, those of layers of its own included."""
+    result = at.record.results.per_host.get(host.host, {}).get(name)
+    return (result.bw_bytes_per_s or 0.0) if result is not None else 0.0
+
+
+def _moved(hosts: Sequence[HostTelemetryRecord], disk: str, server: str) -> float | None:
+    """Return bytes per second of a machine's devices of the target, each once, or of its mount."""
+    mounts = [value for host in hosts if (value := host.mean_of(f"nfs.{server}")) is not None]
+    if mounts:
+        return max(mounts)
+    found: dict[str, float] = {}
+    for host in hosts:
+        for name in (name for name, place in host.devices.items() if place == "top"):
+            if (value := host.mean_of(f"dev.{name}.{disk}")) is not None:
+                found[name] = max(value, found.get(name, 0.0))
+    return sum(found.values()) if found else None
+
+
+def _of_servers(at: StepEvidence) -> Iterator[CheckResult]:
+    """Yield that storage nodes do more than a load that only reads asks of them."""
+    if any(set(job.directions) != {"read"} for job in at.step.jobs if job.stores):
+        return
+    servers = [host for host in at.record.telemetry if host.role == "server" and host.start_s is not None]
+    read = sum(_counted(at, host, "read") for host in clients_of(at))
+    for name, share in (("read", SERVERS_READ), ("write", SERVERS_WRITE)):
+        disks = {host.host: _of_disks(host, COUNTED[name][0]) for host in servers}
+        moved = sum(disks.values())
+        if read and moved > max(share * read, FLOOR):
+            most = max(disks, key=lambda host: disks[host])
+            message = f"disks of storage nodes {name} {units.bandwidth(moved)}, {most} most; the load only reads "
+            message += units.bandwidth(read)
+            yield CheckResult("warning", message, round(moved / read, 3), share, {"direction": name})
+
+
+def _of_disks(host: HostTelemetryRecord, field: str) -> float:
+    columns: Mapping[str, float | None] = {name: host.mean_of(name) for name in host.names}
+    return sum(
+        value or 0.0
+        for name, value in columns.items()
+        if (parsed := parse_column(name)).family == "dev" and parsed.field == field
+    )
+
+
+INTERFERENCE_CHECKS = (other_traffic,)
