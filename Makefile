@@ -19,7 +19,8 @@ help:
 	@echo "make recording a recording of the real program for the docs, of a run on loopback hosts; needs tmux"
 	@echo "make site    the pages of docs/ as a site, in site/"
 	@echo "make soak    random faults against real runs, random examples of properties, damaged files; SEED=7 N=20 HOSTS=4 CASES=2000 to choose"
-	@echo "make lies    sabotaged runs, each named by its own finding, and clean ones; TIMES=20 ONLY=unwritten JSON=FILE"
+	@echo "make lies    staged and doctored lies, bottlenecks and clean runs, into docs/truth.md; half an hour on an idle machine;"
+	@echo "             SEED=7 STAGED=1 DOCTORED=10 LIMITS=2 CLEAN=100 PAIRS=60 TIMES=1 JSON=FILE; ONLY=unwritten writes no page"
 	@echo "make sustained 200 simulated searches with a hold, into docs/capacity.md; half an hour; SEARCHES=100 SEED=0 HOLD=300"
 	@echo "make clean   remove .venv and everything else that make left here"
 
@@ -108,9 +109,16 @@ sustained:
 	@$(BIN)/python -m tests.long.capacity --write
 
 TIMES ?= 1
+STAGED ?= 1
+DOCTORED ?= 10
+LIMITS ?= 2
+CLEAN ?= 100
+PAIRS ?= 60
 lies:
 	@.ci/setup test
-	@$(BIN)/python -m tests.long.lies --times $(TIMES) $(if $(ONLY),--only "$(ONLY)") $(if $(JSON),--json "$(JSON)")
+	@$(BIN)/python -m tests.long.lies --times $(TIMES) --staged $(STAGED) --doctored $(DOCTORED) --limits $(LIMITS) \
+	    --clean $(CLEAN) --pairs $(PAIRS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only "$(ONLY)",--write) \
+	    $(if $(JSON),--json "$(JSON)")
 
 clean:
 	@rm -rf .venv dist build site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache snapshot_report.html

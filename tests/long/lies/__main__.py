@@ -1,8 +1,9 @@
-"""`python -m tests.long.lies`: every lie several times, clean runs beside them, and who spoke up (make lies)."""
+"""`python -m tests.long.lies`: lies that were staged and doctored, limits, clean runs, and who spoke up (make lies)."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import subprocess
@@ -11,67 +12,99 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from tests import leftovers
-from tests.long.lies.corpus import CORPUS
+from tests.long.lies import compared, drawn, page
+from tests.long.lies.corpus import CLEAN, LIES, LIMITS
+from tests.long.lies.doctored.case import JudgedCase
+from tests.long.lies.doctored.every import play_doctored
 from tests.long.lies.lie import Lie
+from tests.long.lies.own_cpu import own_cpu
 from tests.long.lies.play import Played, Player, StoppedError
-from tests.long.lies.report import failures, matrix_text, row_text, summary_text, write_json
-from tests.long.lies.sabotage import OWN_PIDS
+from tests.long.lies.report import failures, row_text, write_json
+from tests.long.lies.sabotage import LOOP, OWN_PIDS, beside
+from tests.long.lies.tally import Conditions, Outcome, sections
 
+SEED = 22
 Batch = Sequence[Lie]
 
 
 def main() -> int:
-    """Play the corpus; 1 when something was not named, or a clean run was weakened, more often than is allowed."""
+    """Play everything; 1 when less was named, or more was wrong, than is allowed."""
     args = arguments()
-    chosen = [lie for lie in CORPUS if args.only in lie.name and (os.geteuid() == 0 or not lie.root)]
-    outcome: dict[Lie, list[Played]] = {lie: [] for lie in chosen}
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
-    begun = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="lies-") as name:
+    begun, load = time.time(), os.getloadavg()[0]
+    outcome: dict[Lie, list[Played]] = {}
+    doctored: list[JudgedCase] = []
+    stopped = False
+    with tempfile.TemporaryDirectory(prefix="lies-") as name, own_cpu() as own:
         leftovers.begin(Path(name) / "tmp")
-        player = Player(Path(name))
+        player = Player(Path(name), own)
         try:
-            for batch in batches(chosen, args.times, args.at_once):
+            doctored += play_doctored(Path(name), args.doctored, args.seed, args.only)
+            for batch in batches(chosen(args), args.at_once):
                 play(player, batch, outcome)
         except (KeyboardInterrupt, StoppedError):
+            stopped = True
             print("stopped: what was made is taken away", file=sys.stderr)
-    seconds = time.monotonic() - begun
-    outcome = {lie: played for lie, played in outcome.items() if played}
-    print("", *matrix_text(outcome), "", summary_text(outcome), *failures(outcome), sep="\n")
-    print(f"{sum(map(len, outcome.values()))} runs in {seconds / 60:.1f} min")
+    seconds = time.time() - begun
+    made = sections(outcome, doctored, Conditions(args.seed, begun, seconds, load))
+    if args.pairs and not stopped:
+        made |= {"compare": compared.pairs_of_runs(args.pairs), "ab": compared.experiments(args.pairs)}
+    print("", page.text_of(made), *failures(outcome, doctored), sep="\n")
     if args.json:
-        write_json(args.json, outcome, seconds)
-    return int(player.over.is_set() or any(failures(outcome)))
+        write_json(args.json, outcome, doctored, seconds)
+    if args.write and not stopped:
+        page.write(made)
+    return int(stopped or any(failures(outcome, doctored)))
 
 
 def arguments() -> argparse.Namespace:
     """Return the arguments of the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.long.lies")
-    parser.add_argument("--times", type=int, default=1, help="how often each")
+    parser.add_argument("--times", type=int, default=1, help="how often each example")
+    parser.add_argument("--doctored", type=int, default=10, help="doctored results of each kind")
+    parser.add_argument("--staged", type=int, default=1, help="staged runs of each kind, drawn from the seed")
+    parser.add_argument("--limits", type=int, default=2, help="runs of each limit, idle and beside busy CPUs")
+    parser.add_argument("--clean", type=int, default=100, help="clean runs, idle and beside busy CPUs")
+    parser.add_argument("--pairs", type=int, default=60, help="simulated comparisons of each kind")
+    parser.add_argument("--seed", type=int, default=SEED, help=f"what is drawn; default {SEED}")
     parser.add_argument("--only", default="", help="those whose name has this in it")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was said of each run")
+    parser.add_argument("--write", action="store_true", help="write the tables of docs/truth.md")
     parser.add_argument("--at-once", type=int, default=4 * (os.cpu_count() or 1), help="calm runs side by side")
     return parser.parse_args()
 
 
-def batches(chosen: Sequence[Lie], times: int, at_once: int) -> Iterator[Batch]:
+def chosen(args: argparse.Namespace) -> list[Lie]:
+    """Return all runs that are to be made."""
+    examples = [lie for lie in (*LIES, *LIMITS) for _ in range(args.times)]
+    generated = [*drawn.staged(args.staged, args.seed), *drawn.limits(args.limits, args.seed)]
+    every = [CLEAN[at % len(CLEAN)] for at in range(args.clean)]
+    beside_busy = [replace(lie, name=f"{lie.name}, busy", company=True) for lie in every]
+    runs = [*examples, *generated, *every, *beside_busy]
+    return [lie for lie in runs if args.only in lie.name and (os.geteuid() == 0 or not lie.root)]
+
+
+def batches(chosen: Sequence[Lie], at_once: int) -> Iterator[Batch]:
     """Yield runs that are played side by side: those that need the machine for themselves one by one.
 
-    Clean runs have two cores' worth of company at most, and limits are played half as often, for one in ten is allowed.
+    Clean runs have two cores' worth of company at most, unless they are to have more.
     """
     if subprocess.run([*OWN_PIDS, "true"], capture_output=True, check=False).returncode:
         at_once = 1
-    for turn in range(times):
-        due = [lie for lie in chosen if lie.finding or lie.clean or turn % 2 == 0]
-        for noise in ("calm", "loud"):
-            yield from _pieces((lie for lie in due if lie.noise == noise and not lie.clean), at_once)
-        yield from _pieces((lie for lie in due if lie.noise == "alone"), 1)
-        yield from _pieces((lie for lie in due if lie.clean), min(at_once, os.cpu_count() or 1))
+    for noise in ("calm", "loud"):
+        yield from _pieces((lie for lie in chosen if lie.noise == noise and not lie.clean), at_once)
+    for company in (False, True):
+        alone = (lie for lie in chosen if lie.noise == "alone" and lie.company == company)
+        yield from _pieces(alone, 1)
+    cpus = os.cpu_count() or 1
+    yield from _pieces((lie for lie in chosen if lie.clean and not lie.company), min(at_once, cpus))
+    yield from _pieces((lie for lie in chosen if lie.clean and lie.company), min(at_once, 2 * cpus))
 
 
 def _pieces(lies: Iterable[Lie], size: int) -> Iterator[Batch]:
@@ -82,16 +115,22 @@ def _pieces(lies: Iterable[Lie], size: int) -> Iterator[Batch]:
 
 def play(player: Player, batch: Batch, outcome: dict[Lie, list[Played]]) -> None:
     """Play runs side by side and keep what was said; interrupted, it ends them first."""
-    with ThreadPoolExecutor(len(batch)) as pool:
+    loops = [LOOP] * (os.cpu_count() or 1) if batch[0].company else []
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(beside(*loops))
+        pool = stack.enter_context(ThreadPoolExecutor(len(batch)))
         runs = [pool.submit(player.play, lie, alone=len(batch) == 1) for lie in batch]
         try:
             for lie, run in zip(batch, runs, strict=True):
-                outcome[lie].append(run.result())
-                print(row_text(lie, outcome[lie]), flush=True)
+                played = outcome.setdefault(lie, [])
+                played.append(run.result())
+                print(row_text(lie, played), flush=True)
         except KeyboardInterrupt:
             player.over.set()
             raise
 
+
+__all__ = ["Outcome", "main"]
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -19,3 +19,27 @@ PRINCIPLES: dict[Kind, str] = {
     "hosts": "all hosts did alike, undisturbed, without a restart",
     "steadiness": "the rate did not move, stand still, or last too short to tell",
 }
+
+OF_CHECK: dict[Kind, tuple[str, ...]] = {
+    "identities": (
+        "rate-mismatch", "size-mismatch", "above-offered", "above-depth", "latency-mismatch", "series-mismatch",
+        "copied-output", "iterations", "concurrency",
+    ),
+    "time": ("short", "start-skew", "end-skew", "job-time", "never-together", "impossible-time", "clock-offset"),
+    "place": ("direct-io", "shared-files", "target-full", "raid-rebuild"),
+    "cache": ("storage-traffic", "unwritten-data", "working-set", "same-offsets", "page-cache"),
+    "content": ("reducible-data",),
+    "durability": ("no-flush", "flush-no-op", "sync"),
+    "provenance": ("verify", "other-job"),
+    "load": ("offered-rate", "depth", "slat", "tool-errors"),
+    "hosts": (
+        "straggler", "host-restart", "host-loss", "background-load", "client-cpu", "other-load", "host-differences",
+        "network",
+    ),
+    "steadiness": ("steady-state", "stall", "warm-up", "missing-samples", "runtime"),
+}  # fmt: skip
+
+
+def kind_of(check: str) -> Kind:
+    """Return the class whose principle a check is about."""
+    return next(kind for kind, checks in OF_CHECK.items() if check in checks)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.long.lies import places, remote, sabotage
 from tests.long.lies.lie import Lie
 
@@ -252,11 +254,29 @@ LIMITS: tuple[Lie, ...] = (
         sabotage=remote.computing_server,
     ),
 )
+
+
+def _clean(name: str, options: str, **more: Any) -> Lie:
+    return Lie(f"clean: {name}", options, limiter="rate", clean=True, runtime_s=11, **more)
+
+
 CLEAN: tuple[Lie, ...] = (
-    Lie("clean: paced reads", PACED, limiter="rate", clean=True, runtime_s=11),
-    Lie("clean: paced writes", f"{STORED}, rw: randwrite, bs: 4k", limiter="rate", clean=True, runtime_s=11),
-    Lie("clean: reads and writes", f"{STORED}, rw: randrw, bs: 8k", limiter="rate", clean=True, runtime_s=11),
-    Lie("clean: queued reads", f"{QUEUED}, rate_iops: 400", limiter="rate", clean=True, runtime_s=11),
-    Lie("clean: two hosts", PACED, limiter="rate", clean=True, runtime_s=11, hosts=2),
-)
+    _clean("paced reads", PACED),
+    _clean("paced writes", f"{STORED}, rw: randwrite, bs: 4k"),
+    _clean("reads and writes", f"{STORED}, rw: randrw, bs: 8k"),
+    _clean("queued reads", f"{QUEUED}, rate_iops: 400"),
+    _clean("two hosts", PACED, hosts=2),
+    _clean("three hosts, writes", f"{STORED}, rw: randwrite, bs: 16k", hosts=3),
+    _clean("sequential reads", "ioengine: psync, direct: 1, rw: read, bs: 128k, size: 64M, rate: 10m"),
+    _clean("sequential writes", "ioengine: psync, direct: 1, rw: write, bs: 128k, size: 64M, rate: 8m"),
+    _clean("70/30", 'ioengine: psync, direct: 1, rw: randrw, rwmixread: 70, bs: 4k, size: 32M, rate_iops: "70,30"'),
+    _clean("Poisson", f"{PACED}, rate_process: poisson"),
+    _clean("split sizes", "ioengine: psync, direct: 1, rw: randread, bssplit: 4k/60:16k/40, size: 32M, rate_iops: 99"),
+    _clean("synced writes", f"{STORED}, rw: randwrite, bs: 4k, fdatasync: 1"),
+    _clean("four jobs", "ioengine: psync, direct: 1, rw: randread, bs: 8k, size: 8M, rate_iops: 40",
+           jobs="load: {numjobs: 4}"),
+    _clean("reader and writer", "ioengine: psync, direct: 1, size: 16M, bs: 4k, rate_iops: 80",
+           jobs="reads: {rw: randread}, log: {rw: write, bs: 16k}"),
+    _clean("over a network", f"{SERVED}, bs: 4k, rate_iops: 100", sabotage=remote.server_after(2)),
+)  # fmt: skip
 CORPUS = (*LIES, *LIMITS, *CLEAN)

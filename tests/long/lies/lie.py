@@ -10,6 +10,7 @@ from typing import Literal
 
 from tests.lab.faults import marked
 from tests.lab.sshd import SshdLab
+from tests.long.lies.classes import Kind, kind_of
 
 Noise = Literal["calm", "loud", "alone"]
 """How a run takes its neighbours: calm ones mostly wait, loud ones are named whatever goes on beside them."""
@@ -56,6 +57,8 @@ class Lie:
     and with `clean` nothing may weaken it.
 
     `options` are those of the load, `others` checks that may speak up as well. `hosts` of the lab, 0: this machine.
+    `accepted` are checks that name it as well as `finding` does, `second` one that must speak up beside it. With
+    `company` other programs keep every CPU busy.
     """
 
     name: str
@@ -73,6 +76,16 @@ class Lie:
     root: bool = False  # what it takes needs root
     others: tuple[str, ...] = ()
     head: str = ""  # more lines of the profile
+    jobs: str = "load: {numjobs: 1}"
+    generated: bool = False  # drawn from a seed
+    accepted: tuple[str, ...] = ()
+    second: str = ""
+    company: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        """The class that it is one of."""
+        return kind_of(self.finding)
 
 
 def hosts_of(lab: SshdLab, *names: str) -> tuple[str | Path, ...]:

@@ -6,8 +6,9 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -37,15 +38,16 @@ def loop_device(image: Path, size: int, *options: str) -> Iterator[str]:
 
 
 @contextmanager
-def small_disk(place: Place, size: int) -> Iterator[Path]:
-    """Yield a small file system of its own."""
-    with (place.folder / "disk").open("wb") as file:
+def small_disk(place: Place, size: int, *options: str, image: Path | None = None) -> Iterator[Path]:
+    """Yield a small file system of its own, mounted with `options`; its image is on the target's disk, or `image`."""
+    file_of_disk = image or place.folder / "disk"
+    with file_of_disk.open("wb") as file:
         file.truncate(size)
-    with loop_device(place.folder / "disk", size) as device:
+    with loop_device(file_of_disk, size) as device:
         quietly("mkfs.ext4", "-q", "-m", "0", "-E", "lazy_itable_init=0", device)
         where = place.folder / "mnt"
         where.mkdir()
-        quietly("mount", device, where)
+        quietly("mount", *options, device, where)
         try:
             yield where
         finally:
@@ -68,13 +70,35 @@ def fills(place: Place) -> Iterator[Setting]:
             yield Setting(filename=f"{where}/data")
 
 
+def filled(share: float) -> Sabotage:
+    """A file system that is so full."""
+
+    @contextmanager
+    def sabotage(place: Place) -> Iterator[Setting]:
+        with small_disk(place, 512 * MIB) as where:
+            found = os.statvfs(where)
+            with (where / "old").open("wb") as file:
+                os.posix_fallocate(file.fileno(), 0, int(found.f_bavail * found.f_frsize * share))
+            yield Setting(filename=f"{where}/data")
+
+    return sabotage
+
+
+nearly_full = filled(7 / 8)
+
+
 @contextmanager
-def nearly_full(place: Place) -> Iterator[Setting]:
-    """A file system of which an eighth is free."""
-    with small_disk(place, 512 * MIB) as where:
-        found = os.statvfs(where)
-        with (where / "old").open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, found.f_bavail * found.f_frsize * 7 // 8)
+def memory_below(place: Place) -> Iterator[Setting]:
+    """A file system on a loop device whose file is in memory."""
+    image = Path(tempfile.mkstemp(prefix="lie-", dir="/dev/shm")[1])
+    with small_disk(place, 96 * MIB, image=image) as where:
+        yield Setting(filename=f"{where}/data")
+
+
+@contextmanager
+def no_barriers(place: Place) -> Iterator[Setting]:
+    """A file system whose flushes do not reach the device."""
+    with small_disk(place, 96 * MIB, "-o", "nobarrier") as where:
         yield Setting(filename=f"{where}/data")
 
 
@@ -95,13 +119,23 @@ def slow_device(place: Place) -> Iterator[Setting]:
         yield Setting(filename=device)
 
 
+def mounted_with(*options: str) -> Sabotage:
+    """Hosts, each with a file system of its own at the same place, mounted with one of these options each."""
+
+    @contextmanager
+    def sabotage(place: Place) -> Iterator[Setting]:
+        with _mounted_with(place, options) as setting:
+            yield setting
+
+    return sabotage
+
+
 @contextmanager
-def mounted_otherwise(place: Place) -> Iterator[Setting]:
-    """Two hosts, each with a file system of its own at the same place, and other options."""
+def _mounted_with(place: Place, options: Sequence[str]) -> Iterator[Setting]:
     there = place.folder / "mnt"
     there.mkdir()
-    lab = SshdLab(place.folder / "lab", 2)
-    for host, option in zip(lab.hosts, ("noatime", "sync"), strict=True):
+    lab = SshdLab(place.folder / "lab", len(options))
+    for host, option in zip(lab.hosts, options, strict=True):
         image = place.folder / f"{host.name}.img"
         with image.open("wb") as file:
             file.truncate(96 * MIB)
@@ -110,6 +144,9 @@ def mounted_otherwise(place: Place) -> Iterator[Setting]:
         host.wrapper = (*OWN_PIDS, "sh", "-c", mount, str(image))
     with lab:
         yield Setting(hosts_of(lab), filename=f"{there}/data.{{host}}")
+
+
+mounted_otherwise = mounted_with("noatime", "sync")
 
 
 def throttled(place: Place) -> AbstractContextManager[Setting | None]:

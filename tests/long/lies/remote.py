@@ -49,11 +49,18 @@ def serving(address: str, delay_ms: float, burn_us: float, name: str) -> Iterato
         process.communicate()
 
 
-@contextmanager
-def slow_server(_: Place) -> Iterator[Setting]:
-    """Storage that answers after 10 ms, whatever the client does."""
-    with server("127.0.0.1", 10, 0) as options:
-        yield Setting(options=options)
+def server_after(delay_ms: float) -> Sabotage:
+    """Storage that answers after so long, whatever the client does."""
+
+    @contextmanager
+    def sabotage(_: Place) -> Iterator[Setting]:
+        with server("127.0.0.1", delay_ms, 0) as options:
+            yield Setting(options=options)
+
+    return sabotage
+
+
+slow_server = server_after(10)
 
 
 def changing_server(*delays_ms: float, every_s: float) -> Sabotage:
@@ -72,13 +79,26 @@ def changing_server(*delays_ms: float, every_s: float) -> Sabotage:
     return sabotage
 
 
+def server_that_computes(burn_us: float) -> Sabotage:
+    """Storage whose one process computes so long for each I/O, on a host of role server."""
+
+    @contextmanager
+    def sabotage(place: Place) -> Iterator[Setting]:
+        with _computing(place, burn_us) as setting:
+            yield setting
+
+    return sabotage
+
+
+computing_server = server_that_computes(2000)
+
+
 @contextmanager
-def computing_server(place: Place) -> Iterator[Setting]:
-    """Storage whose one process computes for each I/O, on a host of role server."""
+def _computing(place: Place, burn_us: float) -> Iterator[Setting]:
     name = f"osd-{place.folder.name}"
     inventory = place.folder / "hosts.yaml"
     inventory.write_text(f'hosts:\n  h1: {{}}\n  h2: {{role: server, processes: {{OSD: "{name}"}}}}\n')
-    with SshdLab(place.folder / "lab", 2) as lab, server("127.0.0.1", 0, 2000, name) as options:
+    with SshdLab(place.folder / "lab", 2) as lab, server("127.0.0.1", 0, burn_us, name) as options:
         yield Setting((*hosts_of(lab, "h1"), "--servers", "h2", "--inventory", inventory), options=options)
 
 

@@ -32,15 +32,22 @@ def unwritten(place: Place) -> Iterator[None]:
     yield
 
 
-@contextmanager
-def partly_written(place: Place) -> Iterator[None]:
-    """A file whose blocks are all allocated, and of which a tenth was written."""
-    with (place.target / "data").open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, 32 * MIB)
-        file.write(os.urandom(3 * MIB))
-        file.flush()
-        os.fsync(file.fileno())
-    yield
+def partly(written: float) -> Sabotage:
+    """A file whose blocks are all allocated, and of which so much was written."""
+
+    @contextmanager
+    def sabotage(place: Place) -> Iterator[None]:
+        with (place.target / "data").open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, 32 * MIB)
+            file.write(os.urandom(int(32 * written) * MIB))
+            file.flush()
+            os.fsync(file.fileno())
+        yield
+
+    return sabotage
+
+
+partly_written = partly(0.1)
 
 
 @contextmanager
@@ -149,6 +156,23 @@ def once(host: str, after_s: float, stopped_s: float) -> Sabotage:
                 if any(map(_is_measuring, place.loads(host))):
                     over.wait(after_s)
                     stop_loads(place, host, stopped_s, over)
+                    return
+
+        return meanwhile(work)
+
+    return sabotage
+
+
+def interrupted(host: str, after_s: float) -> Sabotage:
+    """End a host's load as Ctrl+C does, so long after it has begun."""
+
+    def sabotage(place: Place) -> contextlib.AbstractContextManager[None]:
+        def work(over: threading.Event) -> None:
+            while not over.wait(0.02):
+                if found := [pid for pid in place.loads(host) if _is_measuring(pid)]:
+                    over.wait(after_s)
+                    for pid in found:
+                        kill(pid, signal.SIGINT)
                     return
 
         return meanwhile(work)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 from pathlib import Path
 from random import Random
 
@@ -54,6 +55,12 @@ def judged(case: Case, folder: Path) -> JudgedCase:
         return JudgedCase(case, case.judge(folder) - case.before)
     except (BenchtuiError, UsageError) as error:  # refused: it is no result, and the reason says so
         return JudgedCase(case, frozenset({"refused"}), str(error)[:200])
+
+
+def thinned(counts: Sequence[int], by: float) -> list[int]:
+    """Return counts times a factor whose sum is that of all times the factor, to one."""
+    edges = [round(total * by) for total in accumulate(counts, initial=0)]
+    return [after - before for before, after in pairwise(edges)]
 
 
 def factor(rng: Random, least: float = SMALLEST, most: float = LARGEST) -> float:

@@ -23,10 +23,13 @@ KEPT = (
 )  # fmt: skip
 FRESH_S = 6
 FRESH: dict[str, tuple[str, ...]] = {
-    "reads": ("--rw=randread", "--bs=4k", "--ioengine=psync", "--direct=1", "--numjobs=2", "--size=16m"),
+    "reads": ("--rw=randread", "--bs=4k", "--ioengine=psync", "--direct=1", "--numjobs=2", "--size=16m",
+              "--group_reporting"),
     "queued": ("--rw=randrw", "--bs=8k", "--ioengine=libaio", "--iodepth=4", "--direct=1", "--size=16m"),
     "paced": ("--rw=randwrite", "--bs=16k", "--ioengine=psync", "--direct=1", "--size=16m", "--rate_iops=400"),
     "large": ("--rw=read", "--bs=256k", "--ioengine=psync", "--direct=1", "--size=32m", "--rate=50m"),
+    "two jobs": ("--rw=randread", "--bs=4k", "--direct=1", "--size=16m", "--rate_iops=300",
+                 "--name=log", "--rw=write", "--bs=32k", "--direct=1", "--size=16m", "--rate_iops=60"),
     "thinking": ("--rw=randread", "--bs=4k", "--ioengine=psync", "--direct=1", "--size=16m", "--thinktime=2000"),
 }  # fmt: skip
 
@@ -64,11 +67,13 @@ def kept(names: Sequence[str] = KEPT) -> list[Source]:
 def fresh(folder: Path, hosts: int = 3) -> Iterator[Source]:
     """Run fio on this machine for each load, as often as there are to be hosts, and yield what it printed."""
     for name, options in FRESH.items():
-        command = ["fio", "--output-format=json+", "--lat_percentiles=1", "--group_reporting", "--time_based"]
-        command += [f"--runtime={FRESH_S}", "--randrepeat=0", f"--name={name}", *options]
+        command = ["fio", "--output-format=json+", "--lat_percentiles=1", "--time_based=1"]
+        command += [f"--runtime={FRESH_S}", "--randrepeat=0"]
         made = [
             subprocess.Popen(
-                [*command, f"--filename={folder}/{name}.{host}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+                [*command, f"--filename={folder}/{name}.{host}", f"--name={name}", *options],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
             )
             for host in range(hosts)
         ]

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 from tests.long.lies.classes import Kind
-from tests.long.lies.doctored.case import SMALLEST, UNSEEN, Case, factor
+from tests.long.lies.doctored.case import SMALLEST, UNSEEN, Case, factor, thinned
 from tests.long.lies.doctored.documents import (
     Document,
     Source,
@@ -60,14 +60,16 @@ def _scale_counts(part: Document, by: float) -> None:
     _scale(part, by, *COUNTS)
     for _, latency in latencies_of(part):
         if "bins" in latency:
-            latency["bins"] = {edge: max(1, int(count * by)) for edge, count in latency["bins"].items()}
+            edges = sorted(latency["bins"], key=int)
+            counts = thinned([latency["bins"][edge] for edge in edges], by)
+            latency["bins"] = {edge: count for edge, count in zip(edges, counts, strict=True) if count}
             latency["N"] = sum(latency["bins"].values())
         else:
             latency["N"] = int(latency["N"] * by)
-    counts = {latency["N"] for kind, latency in latencies_of(part) if "bins" in latency}
-    if counts:
+    counted = {latency["N"] for kind, latency in latencies_of(part) if "bins" in latency}
+    if counted:
         block = part["io_bytes"] / part["total_ios"]
-        part["total_ios"] = counts.pop()
+        part["total_ios"] = counted.pop()
         part["io_bytes"] = round(part["total_ios"] * block)
 
 
@@ -104,6 +106,11 @@ def _places(document: Document, job: Document) -> int:
     engine = option(document, job, "ioengine", "psync")
     depth = int(option(document, job, "iodepth", "1")) if engine in ("libaio", "posixaio", "io_uring") else 1
     return depth * int(option(document, job, "numjobs", "1"))
+
+
+def _timed(document: Document, job: Document) -> bool:
+    """Tell whether a job ends by time; fio prints a flag that is set as an empty text."""
+    return "time_based" in {**document.get("global options", {}), **job["job options"]}
 
 
 def _paced(document: Document, job: Document) -> bool:
@@ -187,7 +194,7 @@ def other_latency(rng: Random, document: Document, _: Source) -> Lied | None:
     if flying > places * (1 + _edges(job)) * 1.04:
         return Lied(what, _aims("above-depth"))
     between_ns = (places - flying) / rate * 1e9
-    closed = not paced and seconds >= SETTLED_S and len(document["jobs"]) == 1 and option(document, job, "time_based")
+    closed = not paced and seconds >= SETTLED_S and len(document["jobs"]) == 1 and _timed(document, job)
     if closed and flying < 0.96 * places and between_ns > SPARE_NS * 1.05:
         return Lied(what, _aims("concurrency"))
     return Lied(what, (), "Little's law has room: a paced, short or quick load leaves places empty")
@@ -416,6 +423,25 @@ def short_of_runtime(rng: Random, document: Document, _: Source) -> Lied | None:
     return Lied(f"runtime={said} of a load that ran {ran:.1f} s", ("short",) if ran < 0.94 * said else (), UNSEEN)
 
 
+def job_ended(rng: Random, document: Document, _: Source) -> Lied | None:
+    """One of several timed jobs that ended early, at the rate that it had."""
+    jobs = [job for job in document["jobs"] if _timed(document, job)]
+    if len(jobs) < 2 or len({job["jobname"] for job in jobs}) < len(jobs):
+        return None
+    job, share = rng.choice(jobs), rng.uniform(0.05, 0.99)
+    for name in ("read", "write", "trim"):
+        part = job.get(name) or {}
+        if part.get("total_ios"):
+            _scale_counts(part, share)
+            part["runtime"] = round(part["runtime"] * share)
+            _set_rates(part)
+    job["job_runtime"] = round(job.get("job_runtime", 0) * share)
+    ran = max(job[name]["runtime"] for name in ("read", "write") if name in job) / 1000
+    wanted = float(option(document, job, "runtime").rstrip("s"))
+    what = f"job {job['jobname']} ran {ran:.1f} of {wanted:.1f} s"
+    return Lied(what, ("job-time", "short")) if ran < 0.94 * wanted else Lied(what, (), "a job may end 5 % early")
+
+
 LIES: dict[str, tuple[Kind, Lie]] = {
     "IOPS": ("identities", _one_of(("iops",), "rate-mismatch")),
     "bandwidth": ("identities", _one_of(("bw", "bw_bytes"), "rate-mismatch")),
@@ -439,6 +465,7 @@ LIES: dict[str, tuple[Kind, Lie]] = {
     "count of latencies": ("identities", _of_latency("N")),
     "offered rate": ("load", other_rate),
     "runtime that was not reached": ("time", short_of_runtime),
+    "a job that ended early": ("time", job_ended),
 }
 
 

@@ -60,18 +60,18 @@ def late(rng: Random, hosts: list[Document]) -> Lied | None:
 
 def early_end(rng: Random, hosts: list[Document]) -> Lied | None:
     """A host that measured for a part of the time, at the same rate."""
-    at = rng.randrange(len(hosts))
-    found = list(parts_of(hosts[at]))
-    longest = max(part["runtime"] for _, _, part in found)
-    share = rng.uniform(0.1, 0.95)
-    for _, _, part in found:
+    at, share = rng.randrange(len(hosts)), rng.uniform(0.1, 0.95)
+    jobs = hosts[at]["jobs"]
+    found = [job[name] for job in jobs for name in ("read", "write") if job.get(name, {}).get("total_ios")]
+    longest = max(part["runtime"] for part in found)
+    for part in found:
         rate = part["iops"]
         _scale_counts(part, share)
         part["runtime"] = round(part["total_ios"] / rate * 1000)
         _set_rates(part)
-    for job in hosts[at]["jobs"]:
+    for job in jobs:
         job["job_runtime"] = round(job.get("job_runtime", longest) * share)
-    less_ms = longest - max(part["runtime"] for _, _, part in found)
+    less_ms = longest - max(part["runtime"] for part in found)
     _end_at(hosts[at], hosts[at]["timestamp_ms"] - less_ms)
     what = f"host {at + 1} ran {less_ms / 1000:.2f} s shorter than the others"
     if less_ms / 1000 > SKEW_S * 1.05 + 0.05:

@@ -1,0 +1,310 @@
+"""Staged lies and limits with parameters drawn from a seed: none of them was at hand when a check was written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from random import Random
+
+from tests.long.lies import places, remote, sabotage
+from tests.long.lies.corpus import NULL, SERVED
+from tests.long.lies.lie import Lie
+
+BLOCKS = ("4k", "8k", "16k", "32k", "64k")
+Draw = Callable[[Random], Lie]
+AROUND = ("storage-traffic", "offered-rate", "client-cpu", "background-load")  # what may be said beside
+
+
+def _load(rng: Random, access: str, *, most: int = 400) -> str:
+    """Draw a load that is held at a rate, which every disk keeps."""
+    engine = rng.choice(("psync", "pvsync2", "libaio"))
+    depth = f", iodepth: {rng.choice((2, 4, 8))}" if engine == "libaio" else ""
+    rate = rng.randint(50, most)
+    return f"ioengine: {engine}{depth}, direct: 1, rw: {access}, bs: {rng.choice(BLOCKS)}, size: 32M, rate_iops: {rate}"
+
+
+def _reads(rng: Random) -> str:
+    return _load(rng, rng.choice(("read", "randread")))
+
+
+def _writes(rng: Random) -> str:
+    return _load(rng, rng.choice(("write", "randwrite")), most=150)
+
+
+# -- what the data is, and where
+
+
+def unwritten(rng: Random) -> Lie:
+    """A file of holes."""
+    return Lie("unwritten", _reads(rng), "storage-traffic", sabotage=sabotage.unwritten, layout=False,
+               accepted=("unwritten-data",))  # fmt: skip
+
+
+def partly_written(rng: Random) -> Lie:
+    """A file that was written in part."""
+    share = rng.uniform(0.02, 0.9)
+    return Lie(f"{share:.0%} written", _reads(rng), "unwritten-data", sabotage=sabotage.partly(share), layout=False)
+
+
+def buffered(rng: Random) -> Lie:
+    """A file that the page cache holds."""
+    load = _reads(rng).replace("direct: 1", "direct: 0").replace("libaio", "psync")
+    return Lie("buffered", load, "working-set", accepted=("storage-traffic",))
+
+
+def hot(rng: Random) -> Lie:
+    """Reads that come back to a small part of a file, which a cache of the storage holds."""
+    chosen = rng.choice(("zipf:1.4", "zipf:2", "pareto:0.1", "zoned:95/2:5/98"))
+    load = f'{_load(rng, "randread")}, random_distribution: "{chosen}"'
+    return Lie(f"hot set, {chosen}", load, "working-set", accepted=("storage-traffic", "hot-set"))
+
+
+def same_offsets(rng: Random) -> Lie:
+    """Hosts with the same random offsets in one file."""
+    load = f"{_load(rng, 'randread', most=150)}, randseed: {rng.randint(1, 10**6)}"
+    return Lie("same offsets", load, "same-offsets", hosts=2, layout=False, shared=True,
+               others=("shared-files", *AROUND))  # fmt: skip
+
+
+def in_memory(rng: Random) -> Lie:
+    """A file system in memory."""
+    return Lie("tmpfs", _reads(rng), "direct-io", memory=True)
+
+
+def memory_below(rng: Random) -> Lie:
+    """A file system on a device whose file is in memory."""
+    return Lie("loop device in memory", _reads(rng), "direct-io", root=True, sabotage=places.memory_below)
+
+
+def full(rng: Random) -> Lie:
+    """A file system that is nearly full."""
+    share = rng.uniform(0.8, 0.91)
+    return Lie(f"{share:.0%} full", _writes(rng), "target-full", root=True, sabotage=places.filled(share))
+
+
+def shared(rng: Random) -> Lie:
+    """Hosts that share a file and should not."""
+    return Lie("shared file", _writes(rng), "shared-files", hosts=2, shared=True)
+
+
+def reducible(rng: Random) -> Lie:
+    """Data that can be stored as less."""
+    share = rng.randint(5, 100)
+    options = rng.choice((
+        "zero_buffers: 1", f"buffer_compress_percentage: {share}, refill_buffers: 1", f"dedupe_percentage: {share}",
+        f"buffer_pattern: \"0x{rng.randrange(1, 2**32):08x}\"", "scramble_buffers: 0",
+    ))  # fmt: skip
+    return Lie(options.partition(",")[0], f"{_writes(rng)}, {options}", "reducible-data")
+
+
+def without_barriers(rng: Random) -> Lie:
+    """Flushes on a mount without barriers."""
+    sync = rng.choice(("fsync", "fdatasync"))
+    load = f"ioengine: psync, rw: randwrite, bs: {rng.choice(BLOCKS)}, size: 16M, rate_iops: 30, {sync}: 1"
+    return Lie(f"{sync} without barriers", load, "flush-no-op", root=True, sabotage=places.no_barriers)
+
+
+def flush_in_memory(rng: Random) -> Lie:
+    """Flushes of a file system that has no device."""
+    sync = rng.choice(("fsync", "fdatasync"))
+    load = f"ioengine: psync, rw: write, bs: {rng.choice(BLOCKS)}, size: 16M, rate_iops: 100, {sync}: 1"
+    return Lie(f"{sync} in memory", load, "flush-no-op", memory=True, accepted=("direct-io",))
+
+
+def never_flushed(rng: Random) -> Lie:
+    """Writes that nobody makes durable."""
+    return Lie("never flushed", _writes(rng), "no-flush")
+
+
+# -- the load, and its time
+
+
+def too_much(rng: Random) -> Lie:
+    """More than the storage can do, by its delay and the depth."""
+    delay, depth = rng.choice((5, 10, 20)), rng.choice((1, 2, 4))
+    rate = round(1000 / delay * depth * rng.uniform(1.1, 4))
+    load = f"{SERVED}, bs: 4k, iodepth: {depth}, rate_iops: {rate}"
+    return Lie(f"rate {rate} of {1000 // delay * depth}", load, "offered-rate", sabotage=remote.server_after(delay))
+
+
+def depth_in_vain(rng: Random) -> Lie:
+    """A queue depth that the engine does not keep."""
+    engine = rng.choice(("psync", "pvsync2", "sync"))
+    load = f"ioengine: {engine}, iodepth: {rng.choice((4, 16, 64))}, direct: 1, rw: randread, bs: {rng.choice(BLOCKS)}"
+    return Lie("depth in vain", f"{load}, size: 32M, rate_iops: {rng.randint(50, 300)}", "depth")
+
+
+def short(rng: Random) -> Lie:
+    """A load that ends with its data, long before its runtime."""
+    load = f"ioengine: psync, direct: 1, rw: read, bs: 64k, size: {rng.choice((4, 8, 16))}M, time_based: 0"
+    return Lie("ends with its data", load, "short", runtime_s=rng.randint(30, 300))
+
+
+def too_short(rng: Random) -> Lie:
+    """A measurement of a few seconds."""
+    seconds = rng.randint(2, 8)
+    return Lie(f"{seconds} s", _reads(rng), "runtime", runtime_s=seconds, accepted=("short",))
+
+
+def late(rng: Random) -> Lie:
+    """A host that starts late."""
+    by = rng.uniform(1.6, 5.0)
+    return Lie(f"{by:.1f} s late", _reads(rng), "start-skew", hosts=2, sabotage=sabotage.once("h2", 0, by),
+               accepted=("short", "end-skew"))  # fmt: skip
+
+
+def ended(rng: Random) -> Lie:
+    """A host whose load is ended early."""
+    after = rng.uniform(1.5, 5.5)
+    return Lie(f"ended after {after:.1f} s", _reads(rng), "end-skew", hosts=2, runtime_s=9,
+               sabotage=sabotage.interrupted("h2", after), accepted=("host-loss", "tool-errors"))  # fmt: skip
+
+
+# -- hosts, and what goes on beside
+
+
+def slow_host(rng: Random) -> Lie:
+    """A host that is held up again and again."""
+    stopped, running = rng.uniform(0.4, 0.9), rng.uniform(0.3, 0.5)
+    load = f"ioengine: psync, direct: 1, rw: randread, bs: {rng.choice(BLOCKS)}, size: 32M, thinktime: 5000"
+    return Lie(f"held up for {stopped / (stopped + running):.0%}", load, "straggler", hosts=3,
+               sabotage=sabotage.held_up(f"h{rng.randint(1, 3)}", stopped, running),
+               accepted=("stall", "missing-samples"))  # fmt: skip
+
+
+def other_generator(rng: Random) -> Lie:
+    """Another load generator on the host."""
+    return Lie("another generator", _reads(rng), "other-load", noise="alone", sabotage=sabotage.other_generator)
+
+
+def busy(rng: Random) -> Lie:
+    """Other programs on every CPU."""
+    return Lie("busy CPUs", _reads(rng), "background-load", noise="alone", sabotage=sabotage.busy_cpus,
+               accepted=("client-cpu",), runtime_s=10)  # fmt: skip
+
+
+def unlike(rng: Random) -> Lie:
+    """Hosts with other mount options."""
+    option = rng.choice(("sync", "dirsync", "nobarrier", "data=journal"))
+    return Lie(f"mounted with {option}", _reads(rng), "host-differences", root=True,
+               sabotage=places.mounted_with("defaults", option))  # fmt: skip
+
+
+# -- over time
+
+
+def frozen(rng: Random) -> Lie:
+    """A host that is frozen for seconds."""
+    seconds = rng.uniform(4.5, 7)
+    return Lie(f"frozen for {seconds:.1f} s", _reads(rng), "stall", hosts=2, runtime_s=16,
+               sabotage=sabotage.once(f"h{rng.randint(1, 2)}", rng.uniform(2, 6), seconds),
+               accepted=("missing-samples",))  # fmt: skip
+
+
+def drifts(rng: Random) -> Lie:
+    """Storage that becomes slower, or quicker, every five seconds."""
+    by = rng.uniform(1.1, 1.5)
+    delays = [10 * by**at for at in range(6)]
+    if rng.random() < 0.5:
+        delays.reverse()
+    return Lie(f"delay x {by:.2f} every 5 s", f"{SERVED}, bs: 4k", "steady-state", runtime_s=28,
+               sabotage=remote.changing_server(*delays, every_s=5), accepted=("warm-up",))  # fmt: skip
+
+
+def comes_and_goes(rng: Random) -> Lie:
+    """Storage that changes to and fro."""
+    by = rng.uniform(1.6, 5)
+    return Lie(f"delay x {by:.1f} to and fro", f"{SERVED}, bs: 4k", "steady-state", runtime_s=28,
+               sabotage=remote.changing_server(10, 10 * by, every_s=rng.choice((5, 7))),
+               accepted=("warm-up",))  # fmt: skip
+
+
+LIES: tuple[Draw, ...] = (
+    unwritten, partly_written, buffered, hot, same_offsets, in_memory, memory_below, full, shared, reducible, reducible,
+    without_barriers, flush_in_memory, never_flushed, too_much, depth_in_vain, short, too_short, late, ended,
+    slow_host, other_generator, busy, unlike, frozen, drifts, comes_and_goes,
+)  # fmt: skip
+
+
+def two_at_once(rng: Random) -> Lie:
+    """Data that shrinks, and something about its place or time."""
+    data, other = reducible(rng), rng.choice((in_memory, full, shared, late, frozen, too_short))(rng)
+    return replace(other, name=f"{data.name} and {other.name}", options=data.options, second="reducible-data")
+
+
+# -- limits
+
+
+def rate(rng: Random) -> Lie:
+    """A rate that is kept."""
+    return Lie("limit: rate", rng.choice((_reads, _writes))(rng), limiter="rate", noise="alone", runtime_s=7)
+
+
+def client_cpu(rng: Random) -> Lie:
+    """A load that costs the client all of a core."""
+    load = NULL.replace("4k", rng.choice(("4k", "512", "16k")))
+    return Lie("limit: client CPU", load, limiter="client-cpu", noise="alone", runtime_s=7)
+
+
+def concurrency(rng: Random) -> Lie:
+    """A few I/Os in flight to storage that could do more."""
+    depth = rng.randint(1, 4)
+    load = f"{SERVED}, bs: {rng.choice(BLOCKS)}, iodepth: {depth}"
+    return Lie("limit: concurrency", load, limiter="concurrency", noise="alone", runtime_s=7,
+               sabotage=remote.server_after(rng.choice((3, 5, 10))))  # fmt: skip
+
+
+def control_group(rng: Random) -> Lie:
+    """A control group that allows a few MiB per second."""
+    limit = rng.choice((1, 2, 4, 6)) << 20
+    queue = f"ioengine: libaio, iodepth: {rng.choice((8, 16))}, direct: 1"
+    load = f"{queue}, rw: randread, bs: {rng.choice(BLOCKS)}, size: 32M"
+    return Lie("limit: control group", load, limiter="client-device", noise="alone", runtime_s=7, root=True,
+               sabotage=places.throttled_to(limit))  # fmt: skip
+
+
+def storage(rng: Random) -> Lie:
+    """Storage that takes its time with each of many I/Os."""
+    load = f"{SERVED}, bs: {rng.choice(('4k', '8k'))}, iodepth: {rng.choice((8, 12, 16))}"
+    return Lie("limit: storage", load, limiter="storage", noise="alone", runtime_s=7,
+               sabotage=remote.server_after(rng.choice((10, 15, 20, 30))))  # fmt: skip
+
+
+def server_cpu(rng: Random) -> Lie:
+    """A server that computes."""
+    load = f"{SERVED}, bs: 4k, iodepth: {rng.choice((8, 16))}"
+    return Lie("limit: server CPU", load, limiter="server-cpu", noise="alone", runtime_s=7,
+               sabotage=remote.server_that_computes(rng.choice((1000, 2000, 4000))))  # fmt: skip
+
+
+def network(rng: Random) -> Lie:
+    """A narrow link."""
+    load = f"{SERVED}, bs: {rng.choice(('32k', '64k', '128k'))}, iodepth: {rng.choice((8, 12))}"
+    return Lie("limit: network", load, limiter="network", noise="alone", runtime_s=7, root=True,
+               sabotage=remote.narrow_link)  # fmt: skip
+
+
+LIMITS: tuple[Draw, ...] = (rate, client_cpu, concurrency, control_group, storage, server_cpu, network)
+
+
+def staged(count: int, seed: int) -> Iterator[Lie]:
+    """Yield `count` of each lie, and three times as many pairs."""
+    rng = Random(seed)
+    for turn in range(count):
+        for at, draw in enumerate((*LIES, *[two_at_once] * 3)):
+            made = draw(rng)
+            yield replace(made, name=f"{made.name} #{turn}.{at}", generated=True)
+
+
+def limits(count: int, seed: int) -> Iterator[Lie]:
+    """Yield `count` of each limit alone, and the same beside programs that keep every CPU busy.
+
+    A server that computes shares the CPUs of its client here: where those are busy, both names are right.
+    """
+    rng = Random(seed)
+    for turn in range(count):
+        for draw in LIMITS:
+            made = replace(draw(rng), generated=True)
+            yield replace(made, name=f"{made.name} #{turn}")
+            both = "server-cpu or client-cpu" if made.limiter == "server-cpu" else made.limiter
+            yield replace(made, name=f"{made.name}, busy #{turn}", company=True, limiter=both)

@@ -1,0 +1,243 @@
+"""What came of playing lies and clean runs, as tables: recall and false alarms with intervals, confusion of limits."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+from tests.long.lies.classes import OF_CHECK, PRINCIPLES, kind_of
+from tests.long.lies.doctored.case import JudgedCase
+from tests.long.lies.lie import Lie
+from tests.long.lies.play import BUSY, Played
+
+Outcome = Mapping[Lie, Sequence[Played]]
+Row = dict[str, Any]
+Z = 1.96
+LIMITERS = ("rate", "client-cpu", "network", "server-cpu", "client-device", "concurrency", "storage")
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Where and how it was played. `load` is the machine's before it."""
+
+    seed: int
+    begun: float
+    seconds: float
+    load: float
+
+
+def interval(right: int, of: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share (Wilson 1927)."""
+    if not of:
+        return 0.0, 1.0
+    share, square = right / of, Z * Z / of
+    middle = (share + square / 2) / (1 + square)
+    half = Z * sqrt(share * (1 - share) / of + square / (4 * of)) / (1 + square)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def share_text(right: int, of: int) -> str:
+    """Return a share with its interval: ``97.5 % (92.9 to 99.1)``."""
+    if not of:
+        return "–"
+    low, high = interval(right, of)
+    return f"{100 * right / of:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
+
+
+def _of(right: int, of: int) -> str:
+    return f"{right} of {of}" if of else "–"
+
+
+def _lies(outcome: Outcome) -> Iterable[tuple[Lie, Played]]:
+    return ((lie, each) for lie, played in outcome.items() if lie.finding for each in played)
+
+
+def _clean(outcome: Outcome, busy: bool) -> list[tuple[Lie, Played]]:
+    """Return clean runs on an undisturbed machine, or beside other programs: there the hypervisor may take CPU too."""
+    runs = [(lie, each) for lie, played in outcome.items() if lie.clean for each in played]
+    return [(lie, each) for lie, each in runs if each.is_busy(lie) == busy and (busy or not each.disturbed)]
+
+
+def sections(outcome: Outcome, doctored: Sequence[JudgedCase], at: Conditions) -> dict[str, list[Row]]:
+    """Return all tables by name."""
+    return {
+        "conditions": conditions(outcome, doctored, at),
+        "goals": goals(outcome, doctored),
+        "classes": classes(outcome, doctored),
+        "checks": checks(outcome, doctored),
+        "clean": clean(outcome),
+        "limits": [*confusion(outcome, busy=False), *confusion(outcome, busy=True)],
+        "unseen": unseen(doctored),
+        "missed": missed(outcome, doctored),
+        "silent": silent(outcome),
+    }
+
+
+def conditions(outcome: Outcome, doctored: Sequence[JudgedCase], at: Conditions) -> list[Row]:
+    """Return when and where, and how many of everything."""
+    runs = [each for played in outcome.values() for each in played]
+    others = sorted(each.others for each in runs if each.others is not None)
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown CPU")
+    begun = datetime.datetime.fromtimestamp(at.begun, datetime.UTC)
+    used = f"{100 * others[len(others) // 2]:.0f} % at the median" if others else "not counted"
+    busy = sum(each.is_busy(lie) for lie, played in outcome.items() if not lie.company for each in played)
+    of = sum(len(played) for lie, played in outcome.items() if not lie.company)
+    pairs = {
+        "when": f"{begun:%Y-%m-%d %H:%M} UTC, {at.seconds / 60:.0f} minutes, seed {at.seed}",
+        "where": f"{os.cpu_count()} cores ({model}), Linux {platform.release().split('-')[0]}; load {at.load:.1f}",
+        "runs": f"{len(runs)} runs, {len(doctored)} doctored results",
+        "CPU that others used": f"{used}, in the worst second of each run; above {BUSY:.0%} in {busy} of the {of} runs "
+        "that were to be undisturbed, which count as beside busy CPUs",
+    }
+    return [{"": name, "value": text} for name, text in pairs.items()]
+
+
+def goals(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
+    """Return each goal beside what was reached."""
+    staged = [each.is_named(lie) for lie, each in _lies(outcome) if lie.generated]
+    named = [*staged, *(each.named for each in doctored if each.case.aims)]
+    rows = [{"goal": "generated lies named: 95 %", "runs": len(named), "reached": share_text(sum(named), len(named))}]
+    for busy, where in ((False, "undisturbed"), (True, "beside busy CPUs")):
+        runs = _clean(outcome, busy)
+        wrong = sum(bool(each.alarms(lie)) for lie, each in runs)
+        rows.append(
+            {"goal": f"false alarms, {where}: at most 2 %", "runs": len(runs), "reached": share_text(wrong, len(runs))}
+        )
+    for busy, where, least in ((False, "undisturbed", 90), (True, "beside busy CPUs", 80)):
+        limited = [each.is_limited(lie) for lie, each in _limited(outcome, busy)]
+        text = f"bottleneck right, {where}: {least} %"
+        rows.append({"goal": text, "runs": len(limited), "reached": share_text(sum(limited), len(limited))})
+    return rows
+
+
+def classes(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
+    """Return how much of each class was named."""
+    rows: list[Row] = []
+    for kind, principle in PRINCIPLES.items():
+        examples = [each.is_named(lie) for lie, each in _lies(outcome) if lie.kind == kind and not lie.generated]
+        staged = [each.is_named(lie) for lie, each in _lies(outcome) if lie.kind == kind and lie.generated]
+        changed = [each.named for each in doctored if each.case.kind == kind and each.case.aims]
+        new = [*staged, *changed]
+        rows.append({
+            "class": kind, "a true result": principle, "examples": _of(sum(examples), len(examples)),
+            "staged": _of(sum(staged), len(staged)), "doctored": _of(sum(changed), len(changed)),
+            "recall, generated (95 %)": share_text(sum(new), len(new)),
+        })  # fmt: skip
+    return rows
+
+
+def checks(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
+    """Return, by check, the lies that are its own, and how often it spoke up in clean runs."""
+    idle, busy = _clean(outcome, False), _clean(outcome, True)
+    rows: list[Row] = []
+    for name in (check for of_kind in OF_CHECK.values() for check in of_kind):
+        own = [(each.names(name), each.is_named(lie)) for lie, each in _lies(outcome) if lie.finding == name]
+        own += [(name in each.said, each.named) for each in doctored if each.case.aims[:1] == (name,)]
+        alarms = [[name in each.alarms(lie) for lie, each in runs] for runs in (idle, busy)]
+        if own or any(map(any, alarms)):
+            itself = sum(one for one, _ in own)
+            rows.append({
+                "check": f"`{name}`", "class": kind_of(name), "lies": len(own),
+                "named by it (95 %)": share_text(itself, len(own)),
+                "by it or another": _of(sum(any_ for _, any_ in own), len(own)),
+                "false alarms": _of(sum(alarms[0]), len(alarms[0])),
+                "beside busy CPUs": _of(sum(alarms[1]), len(alarms[1])),
+            })  # fmt: skip
+    return rows
+
+
+def clean(outcome: Outcome) -> list[Row]:
+    """Return which clean runs were weakened."""
+    rows: list[Row] = []
+    for busy, where in ((False, "undisturbed"), (True, "beside busy CPUs")):
+        runs = _clean(outcome, busy)
+        wrong = [(lie, each) for lie, each in runs if each.alarms(lie)]
+        said = Counter(name for lie, each in wrong for name in each.alarms(lie))
+        rows.append({
+            "clean runs": where, "runs": len(runs),
+            "profiles": len({lie.name.removesuffix(", busy") for lie, _ in runs}),
+            "weakened": share_text(len(wrong), len(runs)),
+            "by": ", ".join(f"`{name}` {count}" for name, count in said.most_common()) or "–",
+        })  # fmt: skip
+    runs = [(lie, each) for lie, played in outcome.items() if lie.clean for each in played]
+    aside = sum(each.disturbed and not each.is_busy(lie) for lie, each in runs)
+    rows.append({"clean runs": "set aside: the hypervisor took over 1 % of the CPU", "runs": aside})
+    return rows
+
+
+def _limited(outcome: Outcome, busy: bool) -> list[tuple[Lie, Played]]:
+    runs = [(lie, each) for lie, played in outcome.items() if lie.limiter and not lie.clean for each in played]
+    return [(lie, each) for lie, each in runs if each.is_busy(lie) == busy and not each.failed]
+
+
+def confusion(outcome: Outcome, busy: bool) -> list[Row]:
+    """Return how often each bottleneck was named where it was, or was not, the one."""
+    runs = _limited(outcome, busy)
+    rows: list[Row] = []
+    for truth in dict.fromkeys(lie.limiter for lie, _ in sorted(runs, key=lambda run: _place(run[0].limiter))):
+        own = [each for lie, each in runs if lie.limiter == truth]
+        right = sum(each.limiter in truth.split(" or ") for each in own)
+        said = Counter(each.limiter or "none" for each in own)
+        columns = {name: said.get(name, 0) or "" for name in (*LIMITERS, "none")}
+        where = "busy" if busy else "idle"
+        rows.append({"CPUs": where, "it was": truth, **columns, "right (95 %)": share_text(right, len(own))})
+    return rows
+
+
+def _place(limiter: str) -> int:
+    return LIMITERS.index(limiter.split(" or ", maxsplit=1)[0])
+
+
+def unseen(doctored: Sequence[JudgedCase]) -> list[Row]:
+    """Return why changes could not be seen, by what follows from their size."""
+    found: dict[str, list[JudgedCase]] = {}
+    for each in doctored:
+        if not each.case.aims:
+            found.setdefault(each.case.unseen, []).append(each)
+    rows: list[Row] = []
+    for reason, own in sorted(found.items(), key=lambda item: -len(item[1])):
+        noticed = sum(bool(one.said) for one in own)
+        what = own[0].case.what
+        rows.append({"reason": reason, "doctored so": len(own), "e.g.": what, "noticed all the same": noticed})
+    return rows
+
+
+def missed(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
+    """Return every lie that nobody named who must."""
+    rows: list[Row] = []
+    for lie, each in _lies(outcome):
+        if not each.is_named(lie):
+            must = " and ".join(filter(None, (lie.finding, lie.second)))
+            said = each.failed.strip()[-80:] or ", ".join(each.findings) or "nothing"
+            rows.append({"class": lie.kind, "lie": lie.name, "must be named by": f"`{must}`", "said": said})
+    for one in doctored:
+        if one.case.aims and not one.named:
+            rows.append({
+                "class": one.case.kind, "lie": f"{one.case.lie}: {one.case.what}",
+                "must be named by": f"`{one.case.aims[0]}`",
+                "said": ", ".join(sorted(one.said)) or one.failed or "nothing",
+            })  # fmt: skip
+    return rows
+
+
+def silent(outcome: Outcome) -> list[Row]:
+    """Return in how many staged lies the load generator itself ended with 0 and without a word on stderr."""
+    rows: list[Row] = []
+    for kind in PRINCIPLES:
+        runs = [(lie, each) for lie, each in _lies(outcome) if lie.kind == kind and not each.failed]
+        if runs:
+            quiet = sum(each.tool_silent for _, each in runs)
+            named = sum(each.is_named(lie) for lie, each in runs)
+            rows.append({
+                "class": kind, "staged lies": len(runs), "fio: exit 0, nothing on stderr": _of(quiet, len(runs)),
+                "benchtui names it": _of(named, len(runs)),
+            })  # fmt: skip
+    return rows
