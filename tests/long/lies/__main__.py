@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from tests import leftovers
 from tests.long.lies import compared, drawn, page
@@ -25,8 +26,9 @@ from tests.long.lies.lie import Lie
 from tests.long.lies.own_cpu import own_cpu
 from tests.long.lies.play import Played, Player, StoppedError
 from tests.long.lies.report import failures, row_text, write_json
+from tests.long.lies.rivals import side_by_side
 from tests.long.lies.sabotage import LOOP, OWN_PIDS, beside
-from tests.long.lies.tally import Conditions, Outcome, sections
+from tests.long.lies.tally import Conditions, sections
 
 SEED = 22
 Batch = Sequence[Lie]
@@ -41,11 +43,14 @@ def main() -> int:
     outcome: dict[Lie, list[Played]] = {}
     doctored: list[JudgedCase] = []
     stopped = False
+    rivals: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="lies-") as name, own_cpu() as own:
         leftovers.begin(Path(name) / "tmp")
         player = Player(Path(name), own)
         try:
             doctored += play_doctored(Path(name), args.doctored, args.seed, args.only)
+            if args.doctored and not args.only:
+                rivals += side_by_side(Path(name), args.seed)
             for batch in batches(chosen(args), args.at_once):
                 play(player, batch, outcome)
         except (KeyboardInterrupt, StoppedError):
@@ -53,6 +58,7 @@ def main() -> int:
             print("stopped: what was made is taken away", file=sys.stderr)
     seconds = time.time() - begun
     made = sections(outcome, doctored, Conditions(args.seed, begun, seconds, load))
+    made["rivals"] = rivals
     if args.pairs and not stopped:
         made |= {"compare": compared.pairs_of_runs(args.pairs), "ab": compared.experiments(args.pairs)}
     print("", page.text_of(made), *failures(outcome, doctored), sep="\n")
@@ -129,8 +135,6 @@ def play(player: Player, batch: Batch, outcome: dict[Lie, list[Played]]) -> None
             player.over.set()
             raise
 
-
-__all__ = ["Outcome", "main"]
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -479,13 +479,17 @@ def _judge(hosts: Sequence[Document]) -> Callable[[Path], frozenset[str]]:
 
 def draw(rng: Random, source: Source, before: frozenset[str], name: str) -> Case | None:
     """Doctor one host of a source; None where this lie has nothing to change there."""
-    kind, lie = LIES[name]
     document = doctored_copy(rng.choice(source.hosts))
-    lied = lie(rng, document, source)
+    lied = LIES[name][1](rng, document, source)
     if lied is None or (lied.aims and lied.aims[0] in before):
         return None
+    return case_of(name, source, lied, [document], before)
+
+
+def case_of(name: str, source: Source, lied: Lied, hosts: Sequence[Document], before: frozenset[str]) -> Case:
+    """Return the case of what was done to a source's output."""
     unseen = "" if lied.aims else lied.unseen
-    return Case(kind, name, f"{source.name}: {lied.what}", lied.aims, _judge([document]), before, unseen)
+    return Case(LIES[name][0], name, f"{source.name}: {lied.what}", lied.aims, _judge(hosts), before, unseen)
 
 
 def draw_two(rng: Random, source: Source, before: frozenset[str]) -> Case | None:

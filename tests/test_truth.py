@@ -1,0 +1,88 @@
+"""docs/truth.md shows what was played last, and its tables count what they say."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.long.lies.classes import OF_CHECK, kind_of
+from tests.long.lies.corpus import CORPUS
+from tests.long.lies.doctored.case import Case, JudgedCase, thinned
+from tests.long.lies.drawn import limits, staged
+from tests.long.lies.lie import Lie
+from tests.long.lies.page import DATA, PAGE, filled
+from tests.long.lies.play import Played
+from tests.long.lies.tally import checks, classes, clean, confusion, interval, missed
+from tui.judge.catalogue import BY_ID
+
+LATE = Lie("late", "", "start-skew", accepted=("short",))
+BOTH = Lie("both", "", "target-full", second="reducible-data", generated=True)
+CLEAN = Lie("clean", "", limiter="rate", clean=True)
+DEVICE = Lie("device", "", limiter="client-device")
+
+
+def test_the_page_shows_what_was_played_last() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert text == filled(text, json.loads(DATA.read_text(encoding="utf-8"))), "python -m tests.long.lies --write"
+
+
+def test_classes_name_checks_that_exist_and_every_lie_has_one() -> None:
+    named = [check for of_kind in OF_CHECK.values() for check in of_kind]
+    assert len(set(named)) == len(named)
+    assert set(named) <= {*BY_ID, "verify"}
+    assert all(kind_of(lie.finding) for lie in (*CORPUS, *staged(2, 1)) if lie.finding)
+
+
+def test_the_same_seed_draws_the_same_runs_and_another_one_others() -> None:
+    drawn = [[(lie.name, lie.options) for lie in (*staged(1, seed), *limits(1, seed))] for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+@pytest.mark.parametrize(
+    ("right", "of", "low", "high"),
+    [(0, 10, 0.0, 0.278), (10, 10, 0.722, 1.0), (50, 100, 0.404, 0.596), (0, 0, 0.0, 1.0)],
+)
+def test_intervals_are_those_of_wilson(right: int, of: int, low: float, high: float) -> None:
+    assert interval(right, of) == pytest.approx((low, high), abs=0.001)
+
+
+def test_a_lie_is_named_by_a_check_of_its_own_and_two_at_once_by_both() -> None:
+    outcome = {
+        LATE: [Played(["short"]), Played(["stall"])],
+        BOTH: [Played(["target-full"]), Played(["target-full"], ["reducible-data"])],
+    }
+    assert [row["lie"] for row in missed(outcome, [])] == ["late", "both"]
+    rows = {row["class"]: row for row in classes(outcome, [])}
+    assert (rows["time"]["examples"], rows["place"]["staged"]) == ("1 of 2", "1 of 2")
+    own = {row["check"]: row["by it or another"] for row in checks(outcome, [])}
+    assert own == {"`start-skew`": "1 of 2", "`target-full`": "1 of 2"}
+
+
+def test_doctored_results_that_cannot_be_seen_are_no_part_of_the_recall() -> None:
+    seen = Case("time", "lie", "what", ("short",), lambda _: frozenset())
+    unseen = replace(seen, aims=(), unseen="too small")
+    judged = [JudgedCase(seen, frozenset({"short"})), JudgedCase(seen), JudgedCase(unseen)]
+    assert {row["class"]: row["doctored"] for row in classes({}, judged)}["time"] == "1 of 2"
+
+
+def test_what_is_true_beside_busy_programs_is_no_alarm_there_alone() -> None:
+    busy = replace(CLEAN, company=True)
+    outcome = {CLEAN: [Played(["client-cpu"]), Played(["stall"], stolen=0.5)], busy: [Played(["client-cpu"])]}
+    assert [(row["runs"], row.get("weakened", "")[:7]) for row in clean(outcome)] == [
+        (1, "100.0 %"),
+        (1, "0.0 % ("),
+        (1, ""),
+    ]
+
+
+def test_a_bottleneck_is_counted_where_it_was() -> None:
+    outcome = {DEVICE: [Played(limiter="client-device"), Played(limiter="storage")], CLEAN: [Played(limiter="rate")]}
+    (row,) = confusion(outcome, busy=False)
+    assert (row["it was"], row["client-device"], row["storage"]) == ("client-device", 1, 1)
+
+
+def test_counts_are_thinned_to_their_share() -> None:
+    assert sum(thinned([1] * 150, 0.9)) == 135
+    assert thinned([10, 20], 2.0) == [20, 40]
