@@ -27,7 +27,7 @@ OF_CHECK: dict[Kind, tuple[str, ...]] = {
     ),
     "time": ("short", "start-skew", "end-skew", "job-time", "never-together", "impossible-time", "clock-offset"),
     "place": ("direct-io", "shared-files", "target-full", "raid-rebuild"),
-    "cache": ("storage-traffic", "unwritten-data", "working-set", "same-offsets", "page-cache"),
+    "cache": ("storage-traffic", "unwritten-data", "working-set", "hot-set", "same-offsets", "page-cache"),
     "content": ("reducible-data",),
     "durability": ("no-flush", "flush-no-op", "sync"),
     "provenance": ("verify",),

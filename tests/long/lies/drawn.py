@@ -53,10 +53,14 @@ def buffered(rng: Random) -> Lie:
 
 
 def hot(rng: Random) -> Lie:
-    """Reads that come back to a small part of a file, which a cache of the storage holds."""
-    chosen = rng.choice(("zipf:1.4", "zipf:2", "pareto:0.1", "zoned:95/2:5/98"))
-    load = f'{_load(rng, "randread")}, random_distribution: "{chosen}"'
-    return Lie(f"hot set, {chosen}", load, "working-set", accepted=("storage-traffic", "hot-set"))
+    """Reads that come back to a small part of a file, or to a small file, which a cache behind the client holds."""
+    load = f"ioengine: psync, direct: 1, rw: randread, bs: 4k, rate_iops: {rng.randint(600, 1200)}"
+    chosen = rng.choice(("zipf:1.4", "zipf:2", "zoned:95/2:5/98", ""))
+    if not chosen:
+        size = rng.choice((1, 2, 4))
+        return Lie(f"a file of {size} MiB", f"{load}, size: {size}M", "hot-set", accepted=("working-set",))
+    return Lie(f"hot set, {chosen}", f'{load}, size: 32M, random_distribution: "{chosen}"', "hot-set",
+               accepted=("working-set",))  # fmt: skip
 
 
 def same_offsets(rng: Random) -> Lie:
