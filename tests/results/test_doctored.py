@@ -36,4 +36,4 @@ def test_what_cannot_be_seen_has_a_reason_and_lies_name_checks_that_exist(doctor
 
 def test_output_that_nobody_changed_is_not_named(tmp_path: Path) -> None:
     for source in kept(SOURCES):
-        assert imported(tmp_path, source.hosts) <= {"runtime"}
+        assert imported(tmp_path, source.hosts) <= {"runtime", "hot-set"}  # three seconds, on files of a few MiB

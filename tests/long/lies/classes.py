@@ -30,7 +30,7 @@ OF_CHECK: dict[Kind, tuple[str, ...]] = {
     "cache": ("storage-traffic", "unwritten-data", "working-set", "hot-set", "same-offsets", "page-cache"),
     "content": ("reducible-data",),
     "durability": ("no-flush", "flush-no-op", "sync"),
-    "provenance": ("verify",),
+    "provenance": ("verify", "changed-program"),
     "load": ("offered-rate", "depth", "slat", "tool-errors"),
     "hosts": (
         "straggler", "host-restart", "host-loss", "background-load", "client-cpu", "other-load", "host-differences",
