@@ -110,7 +110,7 @@ def batches(chosen: Sequence[Lie], at_once: int) -> Iterator[Batch]:
         yield from _pieces(alone, 1)
     cpus = os.cpu_count() or 1
     yield from _pieces((lie for lie in chosen if lie.clean and not lie.company), min(at_once, cpus))
-    yield from _pieces((lie for lie in chosen if lie.clean and lie.company), min(at_once, 2 * cpus))
+    yield from _pieces((lie for lie in chosen if lie.clean and lie.company), min(at_once, 3 * cpus))
 
 
 def _pieces(lies: Iterable[Lie], size: int) -> Iterator[Batch]:
