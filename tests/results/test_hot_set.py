@@ -76,8 +76,22 @@ def test_caches_that_a_person_attested_to_be_off_serve_nothing() -> None:
 
 
 def test_without_sizes_nothing_is_said() -> None:
+    for files in ([], [FileSpec("/dev/sdb", 0)], [FileSpec("/mnt/f", MIB), FileSpec("/mnt/g", 0)]):
+        with pytest.raises(UnknownError):
+            found("hot-set", evidence(jobs=[READS], task={"files": files}))
+
+
+def test_a_load_generator_that_says_no_more_goes_over_all_of_its_files() -> None:
+    files = [FileSpec("/mnt/f", 8 * MIB), FileSpec("/mnt/g", 8 * MIB)]
+    at = evidence(
+        {"h1": {"read": direction(1e4, 1e6)}}, jobs=[JobLoad("r", ("read",), direct=True)], task={"files": files}
+    )
+    assert said("hot-set", at) == [("warning", round(0.9 * 16 * MIB))]
+
+
+def test_without_direct_io_the_page_cache_is_what_counts() -> None:
     with pytest.raises(UnknownError):
-        found("hot-set", evidence(jobs=[READS]))
+        found("hot-set", evidence(jobs=[replace(READS, direct=False, range_bytes=MIB)]))
 
 
 def test_a_skew_makes_files_beyond_memory_fit_into_it() -> None:

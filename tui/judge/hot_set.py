@@ -53,6 +53,8 @@ class HotSet(Struct, frozen=True):
 def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
     """Direct I/O leaves out the client's page cache, not the caches behind it: drives, controllers and servers keep
     what is asked for again and again, so the figure is theirs."""
+    if at.step.jobs and not any(job.direct for job in at.step.jobs if job.stores):
+        raise UnknownError("without direct I/O: see working-set")
     found = hot_sets(at)
     if any(each.id == "cache-off" and each.answer == "yes" for each in at.run.plan.attested):
         return
@@ -79,7 +81,8 @@ def hot_sets(at: StepEvidence) -> dict[str, HotSet]:
     jobs = [job for job in at.step.jobs if job.stores and {"read", "write"} & set(job.directions)]
     if not jobs:
         raise UnknownError(Moot.DATA if at.step.jobs else "what the load does is not known")
-    if any(not job.range_bytes for job in jobs):
+    sizes = [spec.size_bytes for task in at.step.tasks for spec in task.files]
+    if not all(job.range_bytes for job in jobs) and not (sizes and all(sizes)):
         raise UnknownError("the size of what the I/O goes over is not known")
     found: dict[str, HotSet] = {}
     for task in at.step.tasks:
@@ -115,15 +118,16 @@ def _of_job(at: StepEvidence, task: HostTask, job: JobLoad) -> HotSet | None:
     """Return what one job's workers touch; None where its I/Os were not counted."""
     counted = _counted(at, task.host, job)
     ios, moved = sum(each.ios for each in counted.values()), float(sum(each.bytes for each in counted.values()))
-    if not ios or not moved or not job.range_bytes:
+    whole = job.range_bytes or sum(spec.total_bytes for spec in task.files)  # all files of the host as one
+    if not ios or not moved or not whole:
         return None
-    block = moved / ios
-    blocks, each = max(job.range_bytes / block, 1.0), ios / max(job.ranges, 1)
+    ranges, block = (max(job.ranges, 1) if job.range_bytes else 1), moved / ios
+    blocks, each = max(whole / block, 1.0), ios / ranges
     skew = next(iter(job.skew.values()), None) if job.random else None
     parts = parts_of(skew, blocks)
     seen = min(each, blocks) if job.each_once or not job.random else touched.distinct(parts, each)
     hot = min(touched.hottest(parts, HOT), seen)
-    size = max(job.ranges, 1) * block
+    size = ranges * block
     return HotSet(hot * size, seen * size, blocks * size, moved, skew.text if skew is not None else "")
 
 

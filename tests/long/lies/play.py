@@ -62,7 +62,7 @@ class Played:
     @property
     def disturbed(self) -> bool:
         """Whether the machine itself was not undisturbed: a run on it is no clean one."""
-        return self.stolen > DISTURBED
+        return self.stolen > DISTURBED or "other-traffic" in self.findings  # the runs beside it use the same disk
 
     def names(self, check: str) -> bool:
         """Whether a check spoke up."""
