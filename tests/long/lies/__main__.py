@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,12 +26,13 @@ from tests.long.lies.doctored.every import play_doctored
 from tests.long.lies.lie import Lie
 from tests.long.lies.own_cpu import own_cpu
 from tests.long.lies.play import Played, Player, StoppedError
-from tests.long.lies.report import failures, row_text, write_json
+from tests.long.lies.report import failures, merged, row_text, write_json
 from tests.long.lies.rivals import side_by_side
 from tests.long.lies.sabotage import LOOP, OWN_PIDS, beside
-from tests.long.lies.tally import Conditions, sections
+from tests.long.lies.tally import Conditions, sections, when_text
 
 SEED = 22
+APART_S = 6.0
 Batch = Sequence[Lie]
 
 
@@ -51,19 +53,23 @@ def main() -> int:
             doctored += play_doctored(Path(name), args.doctored, args.seed, args.only)
             if args.doctored and not args.only:
                 rivals += side_by_side(Path(name), args.seed)
-            for batch in batches(chosen(args), args.at_once):
+            for batch in batches(chosen(args, args.only), args.at_once):
                 play(player, batch, outcome)
         except (KeyboardInterrupt, StoppedError):
             stopped = True
             print("stopped: what was made is taken away", file=sys.stderr)
     seconds = time.time() - begun
-    made = sections(outcome, doctored, Conditions(args.seed, begun, seconds, load))
-    made["rivals"] = rivals
+    before: list[str] = []
+    if args.merge:
+        before = merged(args.merge, chosen(args, ""), outcome, doctored)
+    made = sections(outcome, doctored, Conditions(args.seed, begun, seconds, load, before))
+    if rivals:
+        made["rivals"] = rivals
     if args.pairs and not stopped:
         made |= {"compare": compared.pairs_of_runs(args.pairs), "ab": compared.experiments(args.pairs)}
     print("", page.text_of(made), *failures(outcome, doctored), sep="\n")
     if args.json:
-        write_json(args.json, outcome, doctored, seconds)
+        write_json(args.json, outcome, doctored, [*before, when_text(begun, seconds)])
     if args.write and not stopped:
         page.write(made)
     return int(stopped or any(failures(outcome, doctored)))
@@ -81,25 +87,26 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=SEED, help=f"what is drawn; default {SEED}")
     parser.add_argument("--only", default="", help="those whose name has this in it")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was said of each run")
+    parser.add_argument("--merge", type=Path, metavar="FILE", help="add what such a file has and was not made now")
     parser.add_argument("--write", action="store_true", help="write the tables of docs/truth.md")
     parser.add_argument("--at-once", type=int, default=4 * (os.cpu_count() or 1), help="calm runs side by side")
     return parser.parse_args()
 
 
-def chosen(args: argparse.Namespace) -> list[Lie]:
-    """Return all runs that are to be made."""
+def chosen(args: argparse.Namespace, only: str) -> list[Lie]:
+    """Return all runs that are to be made, of those with `only` in their name."""
     examples = [lie for lie in (*LIES, *LIMITS) for _ in range(args.times)]
     generated = [*drawn.staged(args.staged, args.seed), *drawn.limits(args.limits, args.seed)]
     every = [CLEAN[at % len(CLEAN)] for at in range(args.clean)]
     beside_busy = [replace(lie, name=f"{lie.name}, busy", company=True) for lie in every]
     runs = [*examples, *generated, *every, *beside_busy]
-    return [lie for lie in runs if args.only in lie.name and (os.geteuid() == 0 or not lie.root)]
+    return [lie for lie in runs if only in lie.name and (os.geteuid() == 0 or not lie.root)]
 
 
 def batches(chosen: Sequence[Lie], at_once: int) -> Iterator[Batch]:
     """Yield runs that are played side by side: those that need the machine for themselves one by one.
 
-    Clean runs have two cores' worth of company at most, unless they are to have more.
+    Undisturbed clean runs are one batch, of which as many as there are CPUs go on at once.
     """
     if subprocess.run([*OWN_PIDS, "true"], capture_output=True, check=False).returncode:
         at_once = 1
@@ -108,9 +115,9 @@ def batches(chosen: Sequence[Lie], at_once: int) -> Iterator[Batch]:
     for company in (False, True):
         alone = (lie for lie in chosen if lie.noise == "alone" and lie.company == company)
         yield from _pieces(alone, 1)
-    cpus = os.cpu_count() or 1
-    yield from _pieces((lie for lie in chosen if lie.clean and not lie.company), min(at_once, cpus))
-    yield from _pieces((lie for lie in chosen if lie.clean and lie.company), min(at_once, 3 * cpus))
+    every = len(chosen) if at_once > 1 else 1
+    yield from _pieces((lie for lie in chosen if lie.clean and not lie.company), every)
+    yield from _pieces((lie for lie in chosen if lie.clean and lie.company), min(at_once, 3 * (os.cpu_count() or 1)))
 
 
 def _pieces(lies: Iterable[Lie], size: int) -> Iterator[Batch]:
@@ -119,13 +126,30 @@ def _pieces(lies: Iterable[Lie], size: int) -> Iterator[Batch]:
         yield piece
 
 
+class Apart:
+    """Starts runs some seconds apart, so that none starts in the seconds in which another one looks for quiet."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.lock, self.last = seconds, threading.Lock(), -seconds
+
+    def play(self, player: Player, lie: Lie, *, alone: bool) -> Played:
+        """Play a run when the time has come."""
+        with self.lock:
+            player.over.wait(max(0.0, self.last + self.seconds - time.monotonic()))
+            self.last = time.monotonic()
+        return player.play(lie, alone=alone)
+
+
 def play(player: Player, batch: Batch, outcome: dict[Lie, list[Played]]) -> None:
     """Play runs side by side and keep what was said; interrupted, it ends them first."""
     loops = [LOOP] * (os.cpu_count() or 1) if batch[0].company else []
     with contextlib.ExitStack() as stack:
         stack.enter_context(beside(*loops))
-        pool = stack.enter_context(ThreadPoolExecutor(len(batch)))
-        runs = [pool.submit(player.play, lie, alone=len(batch) == 1) for lie in batch]
+        calm = batch[0].clean and not batch[0].company
+        pool = stack.enter_context(ThreadPoolExecutor(min(len(batch), os.cpu_count() or 1) if calm else len(batch)))
+        start = Apart(APART_S if calm else 0.0)
+        alone = len(batch) == 1 and not batch[0].clean
+        runs = [pool.submit(start.play, player, lie, alone=alone) for lie in batch]
         try:
             for lie, run in zip(batch, runs, strict=True):
                 played = outcome.setdefault(lie, [])
@@ -133,6 +157,7 @@ def play(player: Player, batch: Batch, outcome: dict[Lie, list[Played]]) -> None
                 print(row_text(lie, played), flush=True)
         except KeyboardInterrupt:
             player.over.set()
+            pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 

@@ -22,7 +22,7 @@ def pairs_of_runs(pairs: int) -> list[Row]:
             same, _ = same_pairs.shares(found[name], pairs, 1, between=between)
             other, _ = same_pairs.shares(found[name], pairs, 2, 1.1, between=between)
             rows.append({
-                "seconds": name, "run-to-run noise": f"{between:.0%}", "pairs": pairs,
+                "seconds": name, "run-to-run noise": f"{100 * between:g} %", "pairs": pairs,
                 "A/A called different (95 %)": share_text(round(same * pairs), pairs),
                 "10 % quicker, found (95 %)": share_text(round(other * pairs), pairs),
             })  # fmt: skip
@@ -39,7 +39,7 @@ def experiments(pairs: int) -> list[Row]:
             wrong, _ = ab_budget.shares(0.0, deviation, times=times, sittings=(room,), floor_runs=floor)
             power, cost = ab_budget.shares(0.05, deviation, times=times, sittings=(room,), floor_runs=floor)
             rows.append({
-                "run-to-run noise": f"{deviation:.1%}", "noise floor": f"{floor} runs" if floor else "none",
+                "run-to-run noise": f"{100 * deviation:g} %", "noise floor": f"{floor} runs" if floor else "none",
                 "experiments": times, "A/A called different (95 %)": share_text(round(wrong * times), times),
                 "5 % quicker, found (95 %)": share_text(round(power * times), times),
                 "runs in the mean": round(cost * ab_budget.FIXED, 1),

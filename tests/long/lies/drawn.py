@@ -301,14 +301,10 @@ def staged(count: int, seed: int) -> Iterator[Lie]:
 
 
 def limits(count: int, seed: int) -> Iterator[Lie]:
-    """Yield `count` of each limit alone, and the same beside programs that keep every CPU busy.
-
-    A server that computes shares the CPUs of its client here: where those are busy, both names are right.
-    """
+    """Yield `count` of each limit alone, and the same beside programs that keep every CPU busy."""
     rng = Random(seed)
     for turn in range(count):
         for draw in LIMITS:
             made = replace(draw(rng), generated=True)
             yield replace(made, name=f"{made.name} #{turn}")
-            both = "server-cpu or client-cpu" if made.limiter == "server-cpu" else made.limiter
-            yield replace(made, name=f"{made.name}, busy #{turn}", company=True, limiter=both)
+            yield replace(made, name=f"{made.name}, busy #{turn}", company=True)

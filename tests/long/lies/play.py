@@ -83,8 +83,12 @@ class Played:
         return not self.failed and named and (not lie.second or self.names(lie.second))
 
     def is_limited(self, lie: Lie) -> bool:
-        """Whether the bottleneck is the one that it is."""
-        return not self.failed and self.limiter in lie.limiter.split(" or ")
+        """Whether the bottleneck is the one that it is.
+
+        A server that computes shares the CPUs of its client here: where others keep them busy, both names are right.
+        """
+        both = lie.limiter == "server-cpu" and self.is_busy(lie) and self.limiter == "client-cpu"
+        return not self.failed and (self.limiter == lie.limiter or both)
 
     def is_right(self, lie: Lie) -> bool:
         """Whether it says of a run what it must."""

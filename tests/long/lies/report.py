@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from tests.long.lies.doctored.case import JudgedCase
+from tests.long.lies.doctored.case import Case, JudgedCase
 from tests.long.lies.lie import Lie
 from tests.long.lies.play import Played
 from tests.long.lies.tally import Outcome, _clean, _lies, _limited, missed
@@ -44,8 +45,48 @@ def failures(outcome: Outcome, doctored: Sequence[JudgedCase]) -> Iterator[str]:
             yield from (f"  {lie.name}: {', '.join(each.alarms(lie))}" for lie, each in wrong)
 
 
-def write_json(path: Path, outcome: Outcome, doctored: Sequence[JudgedCase], seconds: float) -> None:
-    """Write everything that was said, run by run."""
+def merged(path: Path, lies: Sequence[Lie], outcome: dict[Lie, list[Played]], doctored: list[JudgedCase]) -> list[str]:
+    """Add what a file has of runs that were not made now; return when it was played.
+
+    Of runs that are not drawn any more, and of doctored results when some were made now, nothing is taken.
+    """
+    document = json.loads(path.read_text(encoding="utf-8"))
+    names = {lie.name: lie for lie in lies}
+    made = {lie.name for lie in outcome}
+    for row in document["rows"]:
+        if row["name"] in names and row["name"] not in made:
+            outcome[names[row["name"]]] = [_played(each) for each in row["runs"]]
+    if not doctored:
+        doctored += [
+            JudgedCase(
+                Case(
+                    each["class"],
+                    each["lie"],
+                    each["what"],
+                    tuple(each["aims"]),
+                    _not_again,
+                    unseen=each["unseen"] or "",
+                ),
+                frozenset(each["said"]),
+            )
+            for each in document["doctored"]
+        ]
+    return list(document["when"])
+
+
+def _played(run: Mapping[str, Any]) -> Played:
+    return Played(
+        run["findings"], run["remarks"], run["messages"], run["limiter"] or "", run["failed"] or "", run["stolen"],
+        run["others"], run["tool_silent"],
+    )  # fmt: skip
+
+
+def _not_again(_: Path) -> frozenset[str]:
+    raise RuntimeError("it was judged already")
+
+
+def write_json(path: Path, outcome: Outcome, doctored: Sequence[JudgedCase], when: Sequence[str]) -> None:
+    """Write everything that was said, run by run, and when it was played."""
     rows = [
         {
             "name": lie.name, "finding": lie.finding or None, "limiter": lie.limiter or None, "clean": lie.clean,
@@ -65,5 +106,5 @@ def write_json(path: Path, outcome: Outcome, doctored: Sequence[JudgedCase], sec
          "said": sorted(each.said), "named": each.named, "unseen": each.case.unseen or None}
         for each in doctored
     ]  # fmt: skip
-    document = {"seconds": round(seconds, 1), "rows": rows, "doctored": changed}
+    document = {"when": list(when), "rows": rows, "doctored": changed}
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

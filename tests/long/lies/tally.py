@@ -25,12 +25,13 @@ LIMITERS = ("rate", "client-cpu", "network", "server-cpu", "client-device", "con
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Where and how it was played. `load` is the machine's before it."""
+    """Where and how it was played. `load` is the machine's before it, `before` when what is older was played."""
 
     seed: int
     begun: float
     seconds: float
     load: float
+    before: Sequence[str] = ()
 
 
 def interval(right: int, of: int) -> tuple[float, float]:
@@ -86,18 +87,22 @@ def conditions(outcome: Outcome, doctored: Sequence[JudgedCase], at: Conditions)
     others = sorted(each.others for each in runs if each.others is not None)
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown CPU")
-    begun = datetime.datetime.fromtimestamp(at.begun, datetime.UTC)
     used = f"{100 * others[len(others) // 2]:.0f} % at the median" if others else "not counted"
     busy = sum(each.is_busy(lie) for lie, played in outcome.items() if not lie.company for each in played)
     of = sum(len(played) for lie, played in outcome.items() if not lie.company)
     pairs = {
-        "when": f"{begun:%Y-%m-%d %H:%M} UTC, {at.seconds / 60:.0f} minutes, seed {at.seed}",
+        "when": f"{', then '.join([*at.before, when_text(at.begun, at.seconds)])}; seed {at.seed}",
         "where": f"{os.cpu_count()} cores ({model}), Linux {platform.release().split('-')[0]}; load {at.load:.1f}",
         "runs": f"{len(runs)} runs, {len(doctored)} doctored results",
         "CPU that others used": f"{used}, in the worst second of each run; above {BUSY:.0%} in {busy} of the {of} runs "
         "that were to be undisturbed, which count as beside busy CPUs",
     }
     return [{"": name, "value": text} for name, text in pairs.items()]
+
+
+def when_text(begun: float, seconds: float) -> str:
+    """Return when something was played, and for how long."""
+    return f"{datetime.datetime.fromtimestamp(begun, datetime.UTC):%Y-%m-%d %H:%M} UTC, {seconds / 60:.0f} minutes"
 
 
 def goals(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
@@ -184,7 +189,7 @@ def confusion(outcome: Outcome, busy: bool) -> list[Row]:
     rows: list[Row] = []
     for truth in dict.fromkeys(lie.limiter for lie, _ in sorted(runs, key=lambda run: _place(run[0].limiter))):
         own = [each for lie, each in runs if lie.limiter == truth]
-        right = sum(each.limiter in truth.split(" or ") for each in own)
+        right = sum(each.is_limited(lie) for lie, each in runs if lie.limiter == truth)
         said = Counter(each.limiter or "none" for each in own)
         columns = {name: said.get(name, 0) or "" for name in (*LIMITERS, "none")}
         where = "busy" if busy else "idle"
