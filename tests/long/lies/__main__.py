@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +31,6 @@ from tests.long.lies.sabotage import LOOP, OWN_PIDS, beside
 from tests.long.lies.tally import Conditions, sections, when_text
 
 SEED = 22
-APART_S = 6.0
 Batch = Sequence[Lie]
 
 
@@ -82,7 +80,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--doctored", type=int, default=10, help="doctored results of each kind")
     parser.add_argument("--staged", type=int, default=1, help="staged runs of each kind, drawn from the seed")
     parser.add_argument("--limits", type=int, default=2, help="runs of each limit, idle and beside busy CPUs")
-    parser.add_argument("--clean", type=int, default=100, help="clean runs, idle and beside busy CPUs")
+    parser.add_argument("--clean", type=int, default=60, help="clean runs, idle and beside busy CPUs")
     parser.add_argument("--pairs", type=int, default=60, help="simulated comparisons of each kind")
     parser.add_argument("--seed", type=int, default=SEED, help=f"what is drawn; default {SEED}")
     parser.add_argument("--only", default="", help="those whose name has this in it")
@@ -106,7 +104,7 @@ def chosen(args: argparse.Namespace, only: str) -> list[Lie]:
 def batches(chosen: Sequence[Lie], at_once: int) -> Iterator[Batch]:
     """Yield runs that are played side by side: those that need the machine for themselves one by one.
 
-    Undisturbed clean runs are one batch, of which as many as there are CPUs go on at once.
+    Undisturbed clean runs go on one by one: another one would be somebody else's traffic.
     """
     if subprocess.run([*OWN_PIDS, "true"], capture_output=True, check=False).returncode:
         at_once = 1
@@ -115,8 +113,7 @@ def batches(chosen: Sequence[Lie], at_once: int) -> Iterator[Batch]:
     for company in (False, True):
         alone = (lie for lie in chosen if lie.noise == "alone" and lie.company == company)
         yield from _pieces(alone, 1)
-    every = len(chosen) if at_once > 1 else 1
-    yield from _pieces((lie for lie in chosen if lie.clean and not lie.company), every)
+    yield from _pieces((lie for lie in chosen if lie.clean and not lie.company), 1)
     yield from _pieces((lie for lie in chosen if lie.clean and lie.company), min(at_once, 3 * (os.cpu_count() or 1)))
 
 
@@ -126,38 +123,21 @@ def _pieces(lies: Iterable[Lie], size: int) -> Iterator[Batch]:
         yield piece
 
 
-class Apart:
-    """Starts runs some seconds apart, so that none starts in the seconds in which another one looks for quiet."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds, self.lock, self.last = seconds, threading.Lock(), -seconds
-
-    def play(self, player: Player, lie: Lie, *, alone: bool) -> Played:
-        """Play a run when the time has come."""
-        with self.lock:
-            player.over.wait(max(0.0, self.last + self.seconds - time.monotonic()))
-            self.last = time.monotonic()
-        return player.play(lie, alone=alone)
-
-
 def play(player: Player, batch: Batch, outcome: dict[Lie, list[Played]]) -> None:
     """Play runs side by side and keep what was said; interrupted, it ends them first."""
     loops = [LOOP] * (os.cpu_count() or 1) if batch[0].company else []
     with contextlib.ExitStack() as stack:
         stack.enter_context(beside(*loops))
-        calm = batch[0].clean and not batch[0].company
-        pool = stack.enter_context(ThreadPoolExecutor(min(len(batch), os.cpu_count() or 1) if calm else len(batch)))
-        start = Apart(APART_S if calm else 0.0)
+        pool = stack.enter_context(ThreadPoolExecutor(len(batch)))
         alone = len(batch) == 1 and not batch[0].clean
-        runs = [pool.submit(start.play, player, lie, alone=alone) for lie in batch]
+        runs = [pool.submit(player.play, lie, alone=alone) for lie in batch]
         try:
             for lie, run in zip(batch, runs, strict=True):
                 played = outcome.setdefault(lie, [])
-                played.append(run.result())
+                played.append(replace(run.result(), neighbours=len(batch) > 1))
                 print(row_text(lie, played), flush=True)
         except KeyboardInterrupt:
             player.over.set()
-            pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 

@@ -33,8 +33,8 @@ OF_CHECK: dict[Kind, tuple[str, ...]] = {
     "provenance": ("verify", "changed-program"),
     "load": ("offered-rate", "depth", "slat", "tool-errors"),
     "hosts": (
-        "straggler", "host-restart", "host-loss", "background-load", "client-cpu", "other-load", "host-differences",
-        "network",
+        "straggler", "host-restart", "host-loss", "background-load", "client-cpu", "other-load", "other-traffic",
+        "host-differences", "network",
     ),
     "steadiness": ("steady-state", "stall", "warm-up", "missing-samples", "runtime"),
 }  # fmt: skip

@@ -57,6 +57,7 @@ class Played:
     failed: str = ""
     stolen: float = 0.0  # share of the machine's CPU time that the hypervisor took meanwhile, by the kernel's own count
     others: float | None = None  # share that neither we nor the run used, in the worst second; None: nobody counts it
+    neighbours: bool = False  # other runs of ours went on beside it, on the same disk
     tool_silent: bool = True  # the load generator ended with 0 and said nothing on stderr
 
     @property
@@ -74,7 +75,7 @@ class Played:
 
     def alarms(self, lie: Lie) -> list[str]:
         """Return the checks that weaken it and are wrong, of a clean run."""
-        true = TRUE_WHEN_BUSY if self.is_busy(lie) else ()
+        true = [*(TRUE_WHEN_BUSY if self.is_busy(lie) else ()), *(("other-traffic",) if self.neighbours else ())]
         return [name for name in self.findings if name not in true]
 
     def is_named(self, lie: Lie) -> bool:

@@ -77,7 +77,7 @@ def merged(path: Path, lies: Sequence[Lie], outcome: dict[Lie, list[Played]], do
 def _played(run: Mapping[str, Any]) -> Played:
     return Played(
         run["findings"], run["remarks"], run["messages"], run["limiter"] or "", run["failed"] or "", run["stolen"],
-        run["others"], run["tool_silent"],
+        run["others"], run.get("neighbours", False), run["tool_silent"],
     )  # fmt: skip
 
 
@@ -95,7 +95,7 @@ def write_json(path: Path, outcome: Outcome, doctored: Sequence[JudgedCase], whe
             "runs": [
                 {"findings": each.findings, "remarks": each.remarks, "limiter": each.limiter or None,
                  "messages": each.messages, "failed": each.failed or None, "stolen": round(each.stolen, 4),
-                 "others": each.others, "tool_silent": each.tool_silent}
+                 "others": each.others, "neighbours": each.neighbours, "tool_silent": each.tool_silent}
                 for each in played
             ],
         }
