@@ -1,4 +1,4 @@
-"""Staged lies and limits with parameters drawn from a seed: none of them was at hand when a check was written."""
+"""Staged lies and limits with parameters drawn from a seed; one that was not used before draws what nobody has seen."""
 
 from __future__ import annotations
 
