@@ -20,8 +20,9 @@ from tui.engine.preflight.rules import identified_by
 from tui.engine.run.preflight import shared_files
 from tui.engine.run.run import execute
 from tui.library.build import build_record
-from tui.model.hostfacts import Fact, same_files
+from tui.model.hostfacts import Fact
 from tui.model.plan import Plan, common_paths, sharing_note
+from tui.model.shared_files import same_files
 from tui.remote.answers import DirFacts, HostProbe
 from tui.remote.connections import Connections
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tests.results.evidence import evidence
 from tui.judge.check import RunEvidence, UnknownError
-from tui.judge.identities import IDENTITY_CHECKS
+from tui.judge.whole_results import IDENTITY_CHECKS
 from tui.metrics.histogram import Histogram
 from tui.model.event import DirectionResult, HostResult, LatencyResult
 from tui.model.plan import BlockShare, JobLoad

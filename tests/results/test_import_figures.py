@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tui.judge.identities import IDENTITY_CHECKS
+from tui.judge.whole_results import IDENTITY_CHECKS
 from tui.library.imported import records_of
 from tui.model.problem import UsageError
 from tui.model.record import RunRecord

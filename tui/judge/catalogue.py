@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from tui.judge import data, durations, hosts, hot_set, identities, interference, load, machines, observed, steadiness
+from tui.judge import (
+    data,
+    durations,
+    hosts,
+    hot_set,
+    interference,
+    load,
+    machines,
+    observed,
+    steadiness,
+    whole_results,
+)
 from tui.judge.check import Check, RunEvidence, UnknownError
 
 if TYPE_CHECKING:
@@ -17,7 +28,7 @@ if TYPE_CHECKING:
 
 CHECKS: tuple[Check, ...] = (
     *load.ERROR_CHECKS,
-    *identities.IDENTITY_CHECKS,
+    *whole_results.IDENTITY_CHECKS,
     *hosts.OVERLAP_CHECKS,
     *durations.TIME_CHECKS,
     *load.LOAD_CHECKS,

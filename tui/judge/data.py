@@ -11,8 +11,9 @@ from tui.judge.machines import file_systems, may_cache
 from tui.metrics import units
 from tui.metrics.steady import window_text
 from tui.model.criteria import default
-from tui.model.hostfacts import BlockLayer, Content, Mount, Written, boot_of, number_of, rows, same_files, why_unknown
+from tui.model.hostfacts import BlockLayer, Content, Mount, Written, boot_of, number_of, rows, why_unknown
 from tui.model.plan import JobLoad, common_paths, is_device, more, other_names_text, sharing_text
+from tui.model.shared_files import same_files
 from tui.record.progress import rounds_of_step
 
 if TYPE_CHECKING:

@@ -474,8 +474,7 @@ def verb_of(plan: Plan, path: str) -> str:
 
 def sharing_note(plan: Plan) -> str:
     """Return what is to be known of paths that hosts have in common before anything is known of the hosts."""
-    common = common_paths(plan)
-    if not common:
+    if not (common := common_paths(plan)):
         return ""
     path, hosts = next(iter(common.items()))
     verb = verb_of(plan, path)

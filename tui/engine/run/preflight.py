@@ -41,8 +41,9 @@ from tui.journal.clock import names_of
 from tui.journal.rundir import owner
 from tui.metrics import units
 from tui.model.event import HostClock, HostFactsCollected, HostStateName, PhaseName
-from tui.model.hostfacts import Fact, same_files
+from tui.model.hostfacts import Fact
 from tui.model.plan import Plan, Step, common_paths, other_names_text, sharing_text
+from tui.model.shared_files import same_files
 from tui.remote.agent import KEPT_DAYS, AgentError, ClockOffset, Holder, TaskDir
 from tui.remote.answers import Expired
 from tui.remote.transport import HostError

@@ -12,15 +12,7 @@ from random import Random
 
 from tests.long.lies.classes import Kind
 from tests.long.lies.doctored.case import SMALLEST, UNSEEN, Case, factor, thinned
-from tests.long.lies.doctored.documents import (
-    Document,
-    Source,
-    doctored_copy,
-    imported,
-    latencies_of,
-    option,
-    parts_of,
-)
+from tests.long.lies.doctored.documents import Document, Source, doctored_copy, imported, latencies_of, option, parts_of
 
 BUCKETS = 1 / 16  # four buckets: no rounding of ranks and edges comes to that
 SETTLED_S = 5.0  # of a shorter load begin and end are too large a part for Little's law

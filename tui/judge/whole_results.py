@@ -1,0 +1,134 @@
+"""Identities of whole results: with their intervals, with each other, and with the time that the run took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from tui.judge.check import CheckResult, RunEvidence, StepEvidence, UnknownError, run_check, step_check
+from tui.judge.identities import FIGURE_CHECKS, LEAST_IOS, STARTING_S, Counted, counted, whole_latency
+from tui.judge.latencies import COUNTED, PRINTED
+from tui.metrics import units
+from tui.metrics.registry import direction
+
+
+@step_check(
+    "series-mismatch",
+    "Intervals add up",
+    rule="the I/Os of all intervals of a host are those of its result, to the I/Os of one interval at each end",
+    advice="Look at the samples in the journal and the tool's own output: one of them is of another load.",
+    source="samples of each host, and its result",
+    live=False,
+)
+def series_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
+    """A host whose intervals do not add up to its result: one of the two belongs to another load."""
+    looked = False
+    for each in counted(at):
+        if each.job or not direction(each.name).in_total:
+            continue
+        found = _added_up(at, each)
+        if found is None:
+            continue
+        looked = True
+        total, slack = found
+        if abs(total - each.figures.ios) > slack + each.slack("ios") * each.figures.ios:
+            what = f"its intervals add up to {units.exact(round(total))} I/Os, and its result says "
+            yield each.error(f"{what}{units.exact(each.figures.ios)}", each.figures.ios, total)
+    if not looked:
+        raise UnknownError("there are no samples of the whole time")
+
+
+def _added_up(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
+    """Return the I/Os of all intervals, and by how many they may be off; None where most of them are missing.
+
+    A second without a sample may have had as many I/Os as the best one.
+    """
+    measurement = at.run.seen.state.at_step(at.step.index).measurement
+    series = at.record.series
+    column = (
+        next((one for one in series.columns if (one.host, one.direction) == (each.host, each.name)), None)
+        if (series is not None)
+        else None
+    )
+    if series is None or column is None:
+        return None
+    seen = [value for value in column.iops if value is not None]
+    missing = len(column.iops) - len(seen)
+    if missing >= len(seen):
+        return None
+    most = max(seen, default=0.0) * series.step_s
+    if measurement is not None and (leaf := measurement.hosts.get(each.host, {}).get(each.name)) is not None:
+        return float(leaf.ios), (missing + 1) * most + 1
+    return sum(seen) * series.step_s, (missing + 2) * most + PRINTED * each.figures.ios
+
+
+@run_check(
+    "copied-output",
+    "Every host has its own result",
+    rule="no two results have the same counts, times and latencies",
+    advice="One output is a copy of the other: find the host's own, and import or measure again.",
+    source="counts, runtimes and latencies of all hosts and steps",
+    live=False,
+)
+def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """Two hosts never take the same time to the nanosecond. A result that appears twice was measured once, so that
+    a total counts it double."""
+    seen: dict[bytes, list[str]] = {}
+    known = False
+    for step, record in zip(evidence.plan.steps, evidence.steps, strict=True):
+        at = StepEvidence(evidence, step, record)
+        for host, mark in _marks_of(at):
+            known = True
+            seen.setdefault(mark, []).append(host if len(evidence.steps) == 1 else f"{host} ({step.name})")
+    if not known:
+        raise UnknownError("there are no latencies to tell results by")
+    for names in seen.values():
+        if len(names) > 1:
+            message = f"the same result, to the nanosecond, {len(names)} times: {', '.join(names)}"
+            yield CheckResult("error", message, len(names), 1, {"hosts": " ".join(names)})
+
+
+def _marks_of(at: StepEvidence) -> Iterator[tuple[str, bytes]]:
+    """Yield each host with what its result is known by; those of few I/Os, and those without latencies, are not."""
+    try:
+        found = counted(at)
+    except UnknownError:
+        return
+    hosts: dict[str, list[Counted]] = {}
+    for each in found:
+        if not each.job:
+            hosts.setdefault(each.host, []).append(each)
+    for host, parts in hosts.items():
+        latencies = [latency for each in parts if (latency := whole_latency(each)) is not None and latency.mean_ns]
+        if sum(latency.n for latency in latencies) >= LEAST_IOS:
+            told = [(each.name, each.figures.ios, each.figures.bytes, each.figures.runtime_s) for each in parts]
+            moments = [(each.n, each.min_ns, each.max_ns, each.mean_ns, each.stddev_ns) for each in latencies]
+            yield host, msgspec.json.encode((told, moments))
+
+
+@step_check(
+    "impossible-time",
+    "Measured within the run",
+    rule="no host measures for longer than its measurement went on, or after the end of the run",
+    advice="The result is of another run, or its times were changed: compare it with the journal.",
+    source="runtime of each result; begin and end of the phase by the jump host's clock",
+    live=False,
+)
+def impossible_time(at: StepEvidence) -> Iterator[CheckResult]:
+    """A result that took longer than the run it is in is the result of another one."""
+    seen = at.run.seen.state.at_step(at.step.index)
+    spans = [span for span in seen.phases if span.name == "measure"]  # an engine that died ended none
+    ends = [span.end_t for span in spans if span.end_t is not None]
+    if not ends or not seen.results:
+        raise UnknownError("how long the measurement went on is not known")
+    went_s = max(ends) - min(span.start_t for span in spans)
+    for each in counted(at):
+        seconds = each.figures.runtime_s or 0.0
+        waves = len({load.wave for load in each.loads}) or 1
+        if seconds > went_s * (1 + COUNTED) + STARTING_S * waves:
+            what = f"measured for {units.seconds(seconds)}, and the phase took {units.seconds(went_s)}"
+            yield each.error(what, seconds, went_s)
+
+
+IDENTITY_CHECKS = (*FIGURE_CHECKS, series_mismatch, copied_output, impossible_time)
