@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.app.journal_maker import RUN_ID, host_names
+from tests.app.journal_maker import RUN_ID, distributed, host_names
 from tests.app.matrix_maker import MatrixMaker
 from tui.metrics.buckets import index_to_value, label, value_to_index
 from tui.metrics.histogram import Histogram
@@ -59,16 +59,8 @@ def latencies(rate: float | None, count: int) -> LatencyResult:
             index = value_to_index(int(BASE_NS - mean * log(1 - share)))
             counts[index] = counts.get(index, 0) + max(1, round(count * weight / 200))
     whole = Histogram(counts)
-    buckets = whole.buckets
-    return LatencyResult(
-        n=sum(buckets.n),
-        min_ns=index_to_value(buckets.idx[0]),
-        max_ns=index_to_value(buckets.idx[-1]),
-        mean_ns=sum(index_to_value(at) * each for at, each in whole.items()) / whole.total,
-        stddev_ns=mean,
-        percentiles_ns=whole.percentiles(),
-        buckets=Buckets(buckets.idx, buckets.n),
-    )
+    mean_ns = sum(index_to_value(at) * each for at, each in whole.items()) / whole.total
+    return distributed(whole, mean_ns, whole.percentiles())
 
 
 @dataclass
