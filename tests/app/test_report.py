@@ -41,7 +41,7 @@ async def test_w_asks_for_the_format_and_leaves_names_out_on_demand(tmp_path: Pa
         await user.press("w")
         await user.sees(lambda: proposed(user) == f"{here}/{RUN_ID}.html")
         await user.press("escape", "6", "w")
-        await user.sees("□ leave out names, addresses, paths and remarks")
+        await user.sees("□ leave out names, addresses, paths and notes")
         await user.press("down", "space")
         await user.sees("■ leave out names")
         await user.sees(lambda: proposed(user) == f"{here}/report-redacted.md")

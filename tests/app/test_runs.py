@@ -80,8 +80,11 @@ async def test_an_invalid_run_is_never_listed_without_its_mark(newest: RunMaker)
     record = json.loads(path.read_text())
     found = [{"id": "storage-traffic", "severity": "error", "message": "read: only 0 % of the bytes moved on weka-01"}]
     path.write_text(json.dumps({**record, "verdict": "invalid", "findings": found}))
-    async with stage(newest, step="runs") as (app, _):
-        assert rows(app)[0].startswith("✗ INVALID storage-traffic 2026-11-20 10:15")
+    async with stage(newest, step="runs") as (app, pilot):
+        assert rows(app)[0].startswith("✗ INVALID stor")
+        await pilot.resize_terminal(160, 36)
+        await app.settle(pilot)
+        assert rows(app)[0].startswith("✗ INVALID 2026-11-20 10:15") and " storage-traffic " in rows(app)[0]
         assert rows(app)[0].count("INVALID") == 1  # once is enough: there is room for the checks
 
 

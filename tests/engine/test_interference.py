@@ -1,4 +1,4 @@
-"""What somebody else reads from the disk of a run is told, of a real disk."""
+"""`other-traffic` on a real disk: reads by another process are reported."""
 
 from __future__ import annotations
 

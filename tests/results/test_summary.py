@@ -68,7 +68,7 @@ def test_how_far_hosts_started_apart_and_measured_together_is_told_with_its_unce
     ]
     lines = summary_text(build_record(run_of(tmp_path, ["h1", "h2"], events))).splitlines()
     assert "start skew 0.400 s ± 0.008 s, end skew 0.700 s ± 0.008 s; all together 29.6 s" in lines
-    assert any(line.startswith("verdict: valid: 2 remarks; ") for line in lines)
+    assert any(line.startswith("verdict: valid: 2 notes; ") for line in lines)
     assert "measured 30.3 s" in lines
 
 
@@ -80,7 +80,7 @@ def test_one_host_has_no_line_about_skew(tmp_path: Path) -> None:
 def test_findings_stand_below_the_verdict(tmp_path: Path) -> None:
     events = [*host_run("h1", 10.0, 40.0), *host_run("h2", 15.0, 45.0), closed(46.0)]
     text = summary_text(build_record(run_of(tmp_path, ["h1", "h2"], events)))
-    assert "INVALID: 1 error, 2 remarks; " in text
+    assert "INVALID: 1 error, 2 notes; " in text
     assert "\nfindings:\n  error start-skew: started 5.00 s apart (by arrival: clocks were not compared):" in text
 
 

@@ -47,8 +47,8 @@ CLOSES = (PhaseStarted, PhaseEnded, StepStarted, RunEnded)  # what was measured 
 class Follower:
     """Follows the journal of a run. `poll` returns what is new; `ended`: the run was closed.
 
-    A second is published when the journal enters the next one, never when somebody happens to look: every follower of a
-    run gets the same figures, whatever comes late.
+    A second is published when the journal reaches the next one, whenever `poll` is called: all followers get the same
+    figures, even if samples arrive late.
     """
 
     def __init__(self, run_dir: Path) -> None:

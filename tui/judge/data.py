@@ -122,7 +122,7 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
     "working-set",
     "Working set and memory",
     rule=f"without direct I/O, the files of a host (of skewed I/O: the blocks that {units.share(HOT)} of it go to) "
-    f"hold {OF_MEMORY:g} x its memory or more; a remark where the file system may cache direct I/O",
+    f"hold {OF_MEMORY:g} x its memory or more; a note where the file system may cache direct I/O",
     advice="Use direct=1, or make the files larger than the memory of the clients (and of the servers).",
     source="page cache",
 )
@@ -340,7 +340,7 @@ def _has_holes(at: StepEvidence, host: str) -> bool:
 @step_check(
     "no-flush",
     "Writes that may not be durable",
-    rule="a remark when writes are never flushed while they are measured, and no cache is attested to outlive that",
+    rule="a note when writes are never flushed while they are measured, and no cache is attested to outlive that",
     advice="Attest that caches on the way are off or outlive a power cut; or use fsync, fdatasync, sync.",
     source="fsync, fdatasync, sync, end_fsync",
 )

@@ -44,7 +44,7 @@ class HotSet(Struct, frozen=True):
     "hot-set",
     "Blocks touched again",
     rule=f"blocks that are touched {AGAIN:g} times or more, on all hosts together, are beyond {units.size(DRIVE)} (any "
-    f"drive's buffer); a remark up to {units.size(ARRAY)} (a usual controller's cache), and up to the memory of the "
+    f"drive's buffer); a note up to {units.size(ARRAY)} (a usual controller's cache), and up to the memory of the "
     "servers where it is known",
     advice="Make the files larger, or random_distribution more even; or attest cache-off; or say that a cache is what "
     "you measure.",

@@ -105,7 +105,7 @@ class LiveFindings:
         return (each for each in self._known.values() if each.told)
 
     def by_host(self) -> dict[str, list[LiveFinding]]:
-        """Return what holds now of each host that is named, the worst first; remarks are of no host alone."""
+        """Return what holds now of each host that is named, the worst first; notes are of no host alone."""
         found: dict[str, list[LiveFinding]] = {}
         for each in self.now:
             for host in each.hosts if each.severity != "info" else ():

@@ -244,7 +244,7 @@ def short(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "runtime",
     "Runtime",
-    rule=f"measured {LONG_S:g} s or more (a remark), {ENOUGH_S:g} s or more (a warning)",
+    rule=f"measured {LONG_S:g} s or more (a note), {ENOUGH_S:g} s or more (a warning)",
     advice="Measure a minute for a first look, five for a figure that is to be published: caches and flash need longer "
     "than that to show themselves.",
     source="SPECstorage 2020: 5 min; IO500: 300 s",
@@ -265,7 +265,7 @@ def runtime(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "slat",
     "Wait in the submission",
-    rule=f"slat is under {units.share(SUBMISSION_SHARE)} of lat, or lat is shown; a remark "
+    rule=f"slat is under {units.share(SUBMISSION_SHARE)} of lat, or lat is shown; a note "
     "with direct I/O: submitting costs that much",
     advice="Use direct=1, or show lat (latency: lat in the profile): clat begins only after the submission.",
     source="slat, clat and lat of the load generator",
@@ -288,7 +288,7 @@ def submission(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "sync",
     "Time spent in syncs",
-    rule=f"a remark when workers wait more than {units.share(SYNC_SHARE)} of their time for fsync or fdatasync",
+    rule=f"a note when workers wait more than {units.share(SYNC_SHARE)} of their time for fsync or fdatasync",
     advice="The write figure is that of the flush: quote the sync latency, and look at write caches and journals.",
     source="latency of syncs, as the load generator counts it",
 )

@@ -46,7 +46,7 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
 @run_check(
     "direct-io",
     "Direct I/O is direct",
-    rule="the target, and what its loop devices and overlays are on, is in no memory; a remark when its file system "
+    rule="the target, and what its loop devices and overlays are on, is in no memory; a note when its file system "
     "may cache in spite of direct I/O",
     advice="Measure on the storage itself; compare with a working set far beyond the memory of clients and servers.",
     source="/proc/self/mountinfo and /sys/block of each target, down to the last device",
@@ -142,7 +142,7 @@ def devices(evidence: RunEvidence) -> Iterator[CheckResult]:
 @run_check(
     "cpu-frequency",
     "CPU frequency and clock",
-    rule="a remark when the governor is not performance, a warning for a latency headline; a warning for a clock "
+    rule="a note when the governor is not performance, a warning for a latency headline; a warning for a clock "
     "source that is slow to read",
     advice="cpupower frequency-set -g performance while you measure; clocksource=tsc on the kernel's command line.",
     source="/sys/devices/system/cpu/cpufreq, /sys/devices/system/clocksource",

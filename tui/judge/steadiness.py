@@ -122,7 +122,7 @@ SPREAD = default("repetitions.spread")
 @run_check(
     "repetitions",
     "Repetitions",
-    rule=f"{ENOUGH} repetitions or more (a remark), with a deviation of {units.share(SPREAD)} of their mean at most "
+    rule=f"{ENOUGH} repetitions or more (a note), with a deviation of {units.share(SPREAD)} of their mean at most "
     "(a warning); of a metadata benchmark that ran once its iterations are the repetitions",
     advice="Repeat the measurement (repeat on Review, run --repeat 5): one figure says nothing of how well it is "
     "repeatable.",
@@ -182,7 +182,7 @@ def _headline(evidence: RunEvidence, key: str) -> Headline:
     "sweep",
     "Points that differ",
     rule="a point is the best of its block size when no other reaches into its repetitions, or, measured once, "
-    f"into {units.share(APART)} of it (a remark); points that ended early are not counted",
+    f"into {units.share(APART)} of it (a note); points that ended early are not counted",
     advice="Repeat the sweep (repeat on Review, run --repeat 3), or "
     "name the points that are equal together: the cheapest of them will do.",
     source="lowest and highest repetition of each point",

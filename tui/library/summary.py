@@ -195,7 +195,7 @@ class RunSummary(Struct, gc=False):  # nothing in it refers back to it, and list
 
     @property
     def weakened_by(self) -> str:
-        """The checks that weaken it, errors first: ``host-loss, straggler +1``; remarks do not."""
+        """The checks that weaken it, errors first: ``host-loss, straggler +1``; notes do not."""
         ids = list(dict.fromkeys(each.id for each in self.findings if each.severity == "error"))
         ids += dict.fromkeys(each.id for each in self.findings if each.severity == "warning" and each.id not in ids)
         more = f" +{len(ids) - NAMED_FINDINGS}" if len(ids) > NAMED_FINDINGS else ""

@@ -115,7 +115,7 @@ THRESHOLDS: dict[str, Threshold] = {
     "hot-set.array": Threshold(2.0**30, "bytes below which the cache of a usual controller holds it"),
     "target-full.full": Threshold(0.8, "how full the target may be, as a share"),
     "runtime.warning_s": Threshold(10.0, "seconds below which a measurement is a warning"),
-    "runtime.note_s": Threshold(60.0, "seconds below which a measurement is a remark"),
+    "runtime.note_s": Threshold(60.0, "seconds below which a short measurement is a note"),
     "start-skew.skew_s": Threshold(1.0, "seconds that hosts may start apart"),
     "end-skew.skew_s": Threshold(1.0, "seconds that a host may run shorter than the longest one"),
     "clock-offset.offset_s": Threshold(0.1, "seconds that a clock may be off"),

@@ -492,7 +492,7 @@ def sharing_text(plan: Plan, paths: Sequence[str], hosts: Sequence[str], where: 
 def other_names_text(names: Sequence[tuple[str, str]]) -> str:
     """Return that a file has several names."""
     shown = some([f"{path} on {host}" for host, path in names], NAMED)
-    return f"{shown} are one file: bind mounts, hard links or links; what uses them holds each other up"
+    return f"{shown} are one file: bind mounts or links; jobs that use them hold each other up"
 
 
 def more(count: int) -> str:

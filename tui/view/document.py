@@ -153,7 +153,7 @@ SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&!$@])")
 LEAD = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
 LONG_ROWS = 15  # such as percentiles: people open them
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})", re.MULTILINE)
-MARKS = {"error": "**error**", "warning": "**warning**", "info": "remark"}
+MARKS = {"error": "**error**", "warning": "**warning**", "info": "note"}
 ORDER = ("findings", "limiter", "capacity", "results", "history", "published", "disclosure")
 
 

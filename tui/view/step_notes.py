@@ -143,8 +143,8 @@ def _usual(name: str) -> str:
 
 
 def found_text(severities: Sequence[str]) -> str:
-    """Return how much was found of what weight: ``1 error, 2 warnings, 1 remark``."""
-    words = (("error", "error"), ("warning", "warning"), ("info", "remark"))
+    """Return how much was found of what weight: ``1 error, 2 warnings, 1 note``."""
+    words = (("error", "error"), ("warning", "warning"), ("info", "note"))
     counts = [(severities.count(severity), word) for severity, word in words]
     return ", ".join(plural(count, word) for count, word in counts if count) or "nothing found"
 

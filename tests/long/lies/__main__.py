@@ -104,7 +104,7 @@ def chosen(args: argparse.Namespace, only: str) -> list[Lie]:
 def batches(chosen: Sequence[Lie], at_once: int) -> Iterator[Batch]:
     """Yield runs that are played side by side: those that need the machine for themselves one by one.
 
-    Undisturbed clean runs go on one by one: another one would be somebody else's traffic.
+    Undisturbed clean runs are made one at a time: a second one would be foreign traffic to the first.
     """
     if subprocess.run([*OWN_PIDS, "true"], capture_output=True, check=False).returncode:
         at_once = 1

@@ -164,7 +164,7 @@ def ended(rng: Random) -> Lie:
                sabotage=sabotage.interrupted("h2", after), accepted=("host-loss", "tool-errors"))  # fmt: skip
 
 
-# -- hosts, and what goes on beside
+# -- hosts and other processes on them
 
 
 def slow_host(rng: Random) -> Lie:

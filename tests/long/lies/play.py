@@ -57,7 +57,7 @@ class Played:
     failed: str = ""
     stolen: float = 0.0  # share of the machine's CPU time that the hypervisor took meanwhile, by the kernel's own count
     others: float | None = None  # share that neither we nor the run used, in the worst second; None: nobody counts it
-    neighbours: bool = False  # other runs of ours went on beside it, on the same disk
+    neighbours: bool = False  # other runs of the corpus used the same disk at the same time
     tool_silent: bool = True  # the load generator ended with 0 and said nothing on stderr
 
     @property

@@ -202,7 +202,7 @@ def _place(limiter: str) -> int:
 
 
 def unseen(doctored: Sequence[JudgedCase]) -> list[Row]:
-    """Return why changes could not be seen, by what follows from their size."""
+    """Return why each change was too small to be seen."""
     found: dict[str, list[JudgedCase]] = {}
     for each in doctored:
         if not each.case.aims:

@@ -29,7 +29,7 @@ ROWS_AROUND_FORMATS = 9  # rows of the dialog and of the screen beside the list
 NAME_CELLS = 18
 FRAME = 8  # border and padding of the dialog, the gap between the columns
 LEAST_WIDTH = 80
-NAMES = "leave out names, addresses, paths and remarks"
+NAMES = "leave out names, addresses, paths and notes"
 
 
 class ExportRequest(Struct, frozen=True):

@@ -56,7 +56,7 @@ class NoteDialog(LineDialog):
     """A remark on a run. Returns it, or None after Escape."""
 
     def __init__(self, run_id: str) -> None:
-        super().__init__(f"Note on {run_id}", "a remark; notes stay in the order in which they were made")
+        super().__init__(f"Note on {run_id}", "notes stay in the order in which they were made")
 
 
 TAG = re.compile(r"[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9._-]*")

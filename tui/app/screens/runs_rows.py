@@ -57,8 +57,7 @@ CHECKS_FROM = 104  # columns for the checks that made a run invalid, where there
 def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column[RunSummary], ...]:
     """Return the columns of the list; a run that is `marked` has its letter before everything else.
 
-    On a terminal of fewer than `STATE_FROM` columns the verdict is in place of the state, which is told where a run was
-    not measured whole.
+    Below `STATE_FROM` columns the verdict replaces the state; runs that are not complete still show their state.
     """
     narrow = cells < STATE_FROM
 
@@ -84,7 +83,7 @@ def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column
         return f"{getattr(symbols, symbol)} {run.state}", role
 
     if narrow:
-        wants, most = (28, 28) if cells >= CHECKS_FROM else (13, 17)
+        wants, most = (17, 28) if cells >= CHECKS_FROM else (13, 17)
         first = ordered_by("verdict", "verdict", verdict, least=13, wants=wants, most=most, gap=1)
         judgement = []
     else:

@@ -62,10 +62,8 @@ def _not_known(session: HostSession, error: HostError) -> None:
 
 
 SAMPLED, SAMPLED_FILES = 16, 4  # blocks of a step, on each host; files they are of, the largest
-SAMPLED_STEPS = 8  # of more steps, which are points of a sweep, it is the same
-STRIDE = (
-    256  # blocks of 4 KiB: begins of I/Os of all usual sizes, which repeat themselves where a buffer is written again
-)
+SAMPLED_STEPS = 8  # a sweep has many points over the same files
+STRIDE = 256  # blocks of 4 KiB: each sample starts an I/O of any usual size, so a buffer written again is seen
 
 
 async def look_at_content(ctx: RunContext, step: Step, kind: Literal["read", "written"]) -> None:
@@ -96,9 +94,8 @@ def sampled_of(files: Sequence[FileSpec], devices: Mapping[str, int]) -> list[tu
         for spec in files
         if FILE_NUMBER not in spec.path
     }
-    known = sorted((path for path in sizes if sizes[path] >= BLOCK_BYTES), key=lambda path: -sizes[path])[
-        :SAMPLED_FILES
-    ]
+    largest = sorted(sizes, key=lambda path: -sizes[path])[:SAMPLED_FILES]
+    known = [path for path in largest if sizes[path] >= BLOCK_BYTES]
     places: dict[tuple[str, int], None] = {}
     for path in known:
         blocks, count = sizes[path] // BLOCK_BYTES, SAMPLED // len(known)

@@ -56,7 +56,7 @@ async def in_turn(lock: asyncio.Lock) -> AsyncIterator[None]:
 
 
 class TaskLoad(Struct, frozen=True):
-    """What a host runs in a phase of a step, and the reader of its output."""
+    """The task of one host in one phase of a step, and the reader of its output."""
 
     step: Step
     phase: PhaseName

@@ -22,7 +22,7 @@ from tui.view.report.content import ReportedRun
 if TYPE_CHECKING:
     from tui.analysis.trend import Trend
 
-REMARK = "Names, addresses, paths and remarks were replaced or left out; the same name stands for the same thing."
+REMARK = "Names, addresses, paths and notes were replaced or left out; the same name stands for the same thing."
 OWN_FACTS = frozenset({"hostname", "user", "uid", "boot_id", "machine_id", "serial", "wwn", "wwid", "uuid", "guid"})
 BY_NAME = frozenset({"per_host", "per_job", "jobs", "tasks", "tool_versions", "hosts"})
 

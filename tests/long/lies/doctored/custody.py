@@ -230,7 +230,7 @@ def draw(rng: Random, run: RealRun, folder: Path, name: str) -> Case | None:
 
 
 def verified(run_dir: Path, key: Path) -> frozenset[str]:
-    """Return what `runs verify` refuses a run for; that nothing seals it, or another key, is told as well."""
+    """Return the problems that `runs verify` finds in a run, including a missing seal and a foreign key."""
     from tui.library.verify import verify_run
 
     found = verify_run(run_dir, key)
