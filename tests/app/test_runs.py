@@ -304,7 +304,7 @@ async def test_a_narrow_terminal_shows_what_is_worth_knowing_until_tab_shows_the
 
 async def test_a_narrow_list_has_the_verdict_in_place_of_the_state(newest: RunMaker) -> None:
     async with stage(newest, SMALL, step="runs") as (app, pilot):
-        assert [row.split(" 2026")[0] for row in rows(app)] == ["! short", "✗ interrupted", "! partial"]
+        assert [row.split(" 26-")[0] for row in rows(app)] == ["! short", "✗ interrupted", "! partial"]
         assert "IOPS" in rows(app)[0]
         await pilot.press("space", "s", "s")
         await app.settle(pilot)

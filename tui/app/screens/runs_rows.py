@@ -82,6 +82,11 @@ def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column
             symbol, role = STATE_CELLS["partial"]
         return f"{getattr(symbols, symbol)} {run.state}", role
 
+    cut = 0 if cells >= CHECKS_FROM else 2  # digits of the year that give way to the profile
+
+    def started(run: RunSummary) -> str:
+        return when(run.utc)[cut:] if run.utc else units.UNKNOWN
+
     if narrow:
         wants, most = (17, 28) if cells >= CHECKS_FROM else (13, 17)
         first = ordered_by("verdict", "verdict", verdict, least=13, wants=wants, most=most, gap=1)
@@ -92,7 +97,7 @@ def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column
     return (
         Column("", letter, 1, role=ACCENT),
         first,
-        ordered_by("started", "started (UTC)", lambda run: when(run.utc), 16, role=LABEL, drop=1 if narrow else 0),
+        ordered_by("started", "started (UTC)", started, 16 - cut, role=LABEL, drop=1 if narrow else 0),
         ordered_by("profile", "profile", named, least=15, wants=17 if narrow else 22, most=34),
         ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6, right=True, gap=1,
                    drop=2 if narrow else 0),
