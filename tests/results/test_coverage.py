@@ -79,7 +79,7 @@ def test_a_loss_makes_a_run_invalid_and_the_summary_says_so(tmp_path: Path) -> N
     ]
     text = summary_text(record)
     assert "coverage: 7 of 8 hosts from 132 s on (without h8)" in text
-    assert "INVALID: 1 error, 1 remark; " in text
+    assert "INVALID: 1 error, 1 note; " in text
     assert "\nfindings:\n  error host-loss: not all hosts measured to the end" in text
     assert max(map(len, text.splitlines())) <= 80
 

@@ -187,7 +187,7 @@ def test_only_checks_that_had_evidence_count_as_made(tmp_path: Path) -> None:
     several = record_of(tmp_path / "three", {"h1": 5.0, "h2": 5.0, "h3": 5.0}, 60.0)
     assert {"start-skew", "clock-offset", "straggler", "clock-step", "host-loss", "short"} <= set(several.checks or [])
     assert (
-        f"valid: 1 remark; {len(several.checks or [])} checks ran, {len(several.checks_not_made or {})} had no data"
+        f"valid: 1 note; {len(several.checks or [])} checks ran, {len(several.checks_not_made or {})} had no data"
         in summary_text(several)
     )
 
