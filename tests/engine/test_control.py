@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,16 @@ async def test_engine_that_is_just_starting_is_waited_for(tmp_path: Path) -> Non
     await asyncio.sleep(0.1)  # the question is there before the socket is
     async with ControlServer(tmp_path, lambda _: {"ok": True}):
         assert await asked == {"ok": True}
+
+
+async def test_engine_whose_socket_does_not_listen_yet_is_waited_for(tmp_path: Path) -> None:
+    announce(tmp_path, os.getpid())
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(tmp_path / SOCKET_FILE))
+        asked = asyncio.create_task(asyncio.to_thread(request, tmp_path, {"verb": "stop"}))
+        await asyncio.sleep(0.1)  # it was refused by now
+        async with ControlServer(tmp_path, lambda _: {"ok": True}):
+            assert await asked == {"ok": True}
 
 
 def test_run_that_is_over_says_so(tmp_path: Path) -> None:

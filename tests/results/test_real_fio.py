@@ -6,6 +6,7 @@ import asyncio
 import json
 import shutil
 import time
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from tui.workloads.fio.reader import FioReader
 
 FIO = shutil.which("fio")
 JOB = "[null]\nioengine=null\nrw=randrw\nrwmixread=70\nbs=4k\nsize=1g\nrate_iops=3000\ntime_based\nruntime=3\n"
+ATTEMPTS = 4
+LOGGED_LATE_S = 0.05  # from the start of a job to its first I/O
 HOST = "HOST"  # in a job: the name of the host that runs it
 
 pytestmark = pytest.mark.skipif(FIO is None, reason="no fio on this machine")
@@ -94,16 +97,30 @@ def first_logged_s(directory: Path, host: str) -> float:
     return (min(int(line.split(",")[0]) for line in lines) - zero_ms_of(directory)) / 1000
 
 
-async def test_two_fio_processes_that_start_2_s_apart_have_the_skew_of_their_first_ios(tmp_path: Path) -> None:
-    job = f"{JOB}write_lat_log={tmp_path}/{HOST}\nlog_unix_epoch=1\n"
-    record, _ = await run_fio(tmp_path, {"h1": 0.0, "h2": 2.0}, clocks=True, job=job)
+async def holds_on_a_machine_that_is_not_held_up(
+    directory: Path, is_exact: Callable[[Path], Coroutine[Any, Any, bool]]
+) -> bool:
+    """Tell whether a claim on times holds: a machine that holds fio up breaks it now and then, a defect always."""
+    for attempt in range(ATTEMPTS):
+        (directory / str(attempt)).mkdir()
+        if await is_exact(directory / str(attempt)):
+            return True
+    return False
 
-    timing = record.steps[0].timing
-    assert timing is not None and timing.start_skew_s is not None and timing.start_skew_uncertainty_s is not None
-    logged = first_logged_s(tmp_path, "h2") - first_logged_s(tmp_path, "h1")
-    assert abs(timing.start_skew_s - logged) <= timing.start_skew_uncertainty_s + 0.1  # what a busy machine adds
-    finding = next(finding for finding in record.findings if finding.id == "start-skew")
-    assert (finding.severity, finding.scope) == ("error", {"step": 0, "hosts": "h2"})
+
+async def test_two_fio_processes_that_start_2_s_apart_have_the_skew_of_their_first_ios(tmp_path: Path) -> None:
+    async def skew_is_exact(directory: Path) -> bool:
+        job = f"{JOB}write_lat_log={directory}/{HOST}\nlog_unix_epoch=1\n"
+        record, _ = await run_fio(directory, {"h1": 0.0, "h2": 2.0}, clocks=True, job=job)
+
+        finding = next(finding for finding in record.findings if finding.id == "start-skew")
+        assert (finding.severity, finding.scope) == ("error", {"step": 0, "hosts": "h2"})
+        timing = record.steps[0].timing
+        assert timing is not None and timing.start_skew_s is not None and timing.start_skew_uncertainty_s is not None
+        logged = first_logged_s(directory, "h2") - first_logged_s(directory, "h1")
+        return abs(timing.start_skew_s - logged) <= timing.start_skew_uncertainty_s + 2 * LOGGED_LATE_S
+
+    assert await holds_on_a_machine_that_is_not_held_up(tmp_path, skew_is_exact)
 
 
 async def test_without_clocks_the_skew_is_told_without_an_uncertainty(tmp_path: Path) -> None:
@@ -120,15 +137,19 @@ async def test_the_derived_start_is_as_near_to_the_first_logged_io_as_the_record
     extra: str, tmp_path: Path
 ) -> None:
     """fio writes the time of day of every I/O into a log; it prints no start before 3.36."""
-    job = JOB.replace("runtime=3", "runtime=2") + extra + f"write_lat_log={tmp_path}/{HOST}\nlog_unix_epoch=1\n"
-    record, _ = await run_fio(tmp_path, {"h1": 0.0}, clocks=True, job=job, ramp_s=float("ramp" in extra))
 
-    timing, first_s = record.steps[0].timing, first_logged_s(tmp_path, "h1")
-    assert timing is not None
-    host = timing.hosts["h1"]
-    assert abs(host.start_s - first_s) <= host.start_uncertainty_s + 0.05  # what a busy machine adds
-    if record.provenance.tool_versions["h1"] < "fio-3.36":
-        assert host.source == "samples"
+    async def start_is_exact(directory: Path) -> bool:
+        job = JOB.replace("runtime=3", "runtime=2") + extra + f"write_lat_log={directory}/{HOST}\nlog_unix_epoch=1\n"
+        record, _ = await run_fio(directory, {"h1": 0.0}, clocks=True, job=job, ramp_s=float("ramp" in extra))
+
+        timing = record.steps[0].timing
+        assert timing is not None
+        host = timing.hosts["h1"]
+        if record.provenance.tool_versions["h1"] < "fio-3.36":
+            assert host.source == "samples"
+        return abs(host.start_s - first_logged_s(directory, "h1")) <= host.start_uncertainty_s + LOGGED_LATE_S
+
+    assert await holds_on_a_machine_that_is_not_held_up(tmp_path, start_is_exact)
 
 
 def zero_ms_of(directory: Path) -> float:

@@ -32,9 +32,15 @@ def request(run_dir: Path, message: Request) -> Request:
     Raises NotRunning.
     """
     deadline = time.monotonic() + TIMEOUT_S
-    while not (run_dir / SOCKET_FILE).exists() and lives(run_dir) and time.monotonic() < deadline:
-        time.sleep(POLL_S)
-    return _ask(run_dir, message)
+    while True:
+        try:
+            return _ask(run_dir, message)
+        except (OSError, ValueError) as error:
+            # a socket is bound a moment before it listens
+            starting = isinstance(error, (FileNotFoundError, ConnectionRefusedError)) and lives(run_dir)
+            if not starting or time.monotonic() > deadline:
+                raise NotRunning(f"run {run_dir.name} is not running") from error
+            time.sleep(POLL_S)
 
 
 def _ask(run_dir: Path, message: Request) -> Request:
@@ -48,8 +54,6 @@ def _ask(run_dir: Path, message: Request) -> Request:
             with client.makefile("rb") as answers:
                 answer: Request = json.loads(answers.readline() or b"{}")
                 return answer
-    except (OSError, ValueError) as error:
-        raise NotRunning(f"run {run_dir.name} is not running") from error
     finally:
         os.close(directory)
 
