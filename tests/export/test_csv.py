@@ -126,6 +126,19 @@ def test_the_summary_has_what_mdtest_measured(metadata: ExportSource, tmp_path: 
     assert set(found.hosts) == {2} and "iops" not in found.columns
 
 
+def test_operations_that_move_bytes_have_a_bandwidth(metadata: ExportSource, tmp_path: Path) -> None:
+    record = RunRecord.model_validate(metadata.record.model_dump(by_alias=True))
+    assert record.steps[0].metadata is not None
+    create = record.steps[0].metadata.operations["create"]
+    create.bytes_per_op = 4096
+    tables = read(ExportSource(record, metadata.run_dir), tmp_path)
+    summary = tables["summary"].set_index("direction")
+    assert create.mean is not None and summary.loc["create", "op_bw_bytes_per_s"] == create.mean * 4096
+    assert summary["op_bytes"].count() == 1, "the others move none"
+    found = tables["operations"][tables["operations"].operation == "create"].dropna(subset=["iteration"])
+    assert found["op_bw_bytes_per_s"].tolist() == [rate * 4096 for rate in create.iterations]
+
+
 def test_a_suite_with_both_has_the_columns_of_both(metadata: ExportSource, plain: ExportSource, tmp_path: Path) -> None:
     record = RunRecord.model_validate(plain.record.model_dump(by_alias=True))
     record.steps.append(metadata.record.steps[0])

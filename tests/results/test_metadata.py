@@ -6,18 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from tui.analysis.measured import PointRepetition
 from tui.journal.progress import MetadataView
 from tui.journal.state import RunState
 from tui.judge.check import RunEvidence
 from tui.judge.load import rank_shift
 from tui.model.event import MetadataIteration, MetadataPhase, MetadataResult, OperationResult
-from tui.model.plan import HostTask, MpiLaunch, Plan, ProfileRef, Step
+from tui.model.plan import Headline, HostTask, MpiLaunch, Plan, ProfileRef, Step
+from tui.model.record import ProfileRecord, RunRecord
 from tui.model.step_record import StepRecord
 from tui.record.headline import metadata_lines, metadata_record, metadata_remarks, metadata_tables, operation_value
 from tui.record.timeline import JournalData
 from tui.workloads.mdtest.output import MdtestOutput
 
 MDTEST = Path(__file__).parents[1] / "data" / "mdtest"
+RUN = RunRecord(run_id="r", created_utc=None, profile=ProfileRecord(tag="x"), state="complete")
 STEP = Step(0, "x", "mdtest", {}, [HostTask(f"h{n}", 0, "", []) for n in (1, 2)], None, mpi=MpiLaunch("/d", 2, 100, 3))
 
 
@@ -56,7 +59,8 @@ def test_the_tools_own_summary_is_the_result() -> None:
     assert record is not None
     create = record.operations["create"]
     assert (create.max, create.min, create.mean, create.stddev) == (50.0, 40.0, 45.0, 5.0)
-    assert operation_value(record, "create") == 45.0 and operation_value(record, "stat") is None
+    assert operation_value(create, "ops") == 45.0 and operation_value(record.operations.get("stat"), "ops") is None
+    assert operation_value(create, "bandwidth") is None, "it moves no bytes"
     assert record.shift_text == "2 ranks = 1 client on in each phase"
 
 
@@ -155,6 +159,29 @@ def test_a_shift_to_the_same_client_is_a_warning(shift: int, nodes: int, phases:
     found = rank_shift.look(RunEvidence(plan, [], [record], JournalData(state)))
     assert [finding.scope["phases"] for finding in found] == ([phases] if phases else [])
     assert all(finding.severity == "warning" for finding in found)
+
+
+def test_operations_that_move_bytes_are_told_as_bandwidth() -> None:
+    view = running()
+    view.end_iteration(
+        MetadataIteration(
+            t=30.0, step=0, operation="write", iteration=1, seconds=2.0, rate=2048.0, bytes_per_op=1 << 20
+        )
+    )
+    assert view.rates(1)[0] == "write 2.00 GiB/s"
+    partial = metadata_record(view, STEP)
+    assert partial is not None and operation_value(partial.operations["write"], "bandwidth") == 2 << 30
+    moved = OperationResult(max=3072.0, min=1024.0, mean=2048.0, iterations=[1024.0, 3072.0], bytes_per_op=1 << 20)
+    view.result = result(operations={"write": moved})
+    record = metadata_record(view, STEP)
+    assert record is not None
+    assert metadata_lines(record)[1].split() == ["write", "3.00", "GiB/s", "1.00", "GiB/s", "2.00", "GiB/s", "–"]
+    assert "100 I/Os of 1 MiB each, 400 MiB in all" in metadata_remarks(record)[0]
+    step = StepRecord(index=0, name="x", state="done", metadata=record)
+    attempt = PointRepetition(RUN, step)
+    bandwidth = Headline("bandwidth", "write")
+    assert (attempt.value(bandwidth), attempt.iterations(bandwidth)) == (2 << 30, [1 << 30, 3 << 30])
+    assert attempt.value(Headline("iops", "write")) == 2048.0
 
 
 def test_versions_say_what_their_figures_mean() -> None:

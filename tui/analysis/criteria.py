@@ -17,6 +17,7 @@ from tui.model.criteria import Criterion, parse_criterion
 from tui.model.plan import Headline
 from tui.model.problem import UsageError
 from tui.model.record import RunRecord
+from tui.model.step_record import StepRecord
 from tui.text import junit
 
 Outcome = Literal["kept", "broken", "not measured", "not comparable", "cannot be judged"]
@@ -134,8 +135,15 @@ def _figures(criterion: Criterion, point: ComparedPoint) -> Iterator[Headline]:
     else:
         sums = {MIXED} if criterion.metric == "latency" else {MIXED, BOTH}
         names = {name for each in point.attempts for name in each.step.results.aggregate} - sums
+        names |= {name for each in point.attempts for name in _moving(each.step)}
     for name in sorted(names) if not criterion.direction else [criterion.direction]:
         yield Headline(criterion.metric, name, criterion.percentile)
+
+
+def _moving(step: StepRecord) -> list[str]:
+    """Return the operations of an MPI program that move bytes: they have IOPS and bandwidth."""
+    found = step.metadata.operations if step.metadata is not None else {}
+    return [name for name, each in found.items() if each.bytes_per_op]
 
 
 def _middle(point: ComparedPoint, figure: Headline) -> float | None:

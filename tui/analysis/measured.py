@@ -14,7 +14,7 @@ from tui.journal.rundir import write_atomic
 from tui.metrics import figures
 from tui.metrics.buckets import label
 from tui.metrics.histogram import Histogram
-from tui.metrics.registry import BOTH, MIXED, direction, in_order
+from tui.metrics.registry import BOTH, MIXED, direction, in_order, metric_of_operation
 from tui.metrics.repeat import t_975
 from tui.metrics.units import Few
 from tui.model.bounded import NO_JSON, read_file
@@ -62,9 +62,13 @@ class PointRepetition(Struct, frozen=True):
         return next((each for each in found if each.host is None and each.direction == wanted), None)
 
     def iterations(self, figure: Headline) -> list[float]:
-        """Return the iterations of a metadata operation."""
+        """Return the iterations of an MPI program's operation, in the unit of the figure."""
         operations = self.step.metadata.operations if self.step.metadata is not None else {}
-        return list(operations[figure.direction].iterations) if figure.direction in operations else []
+        found = operations.get(figure.direction)
+        if found is None:
+            return []
+        times = found.bytes_per_op if figure.metric == "bandwidth" else 1
+        return [rate * times for rate in found.iterations]
 
 
 class ComparedPoint(Struct, frozen=True):
@@ -130,7 +134,8 @@ def headline_of(record: RunRecord, step: StepRecord) -> Headline | None:
 
 def _figures(attempt: PointRepetition) -> Iterator[Headline]:
     if attempt.step.metadata is not None:
-        yield from (Headline("ops", name) for name in attempt.step.metadata.operations)
+        for name, each in attempt.step.metadata.operations.items():
+            yield Headline(metric_of_operation(each.bytes_per_op).name, name)
         return
     operations = (headline := headline_of(attempt.record, attempt.step)) is not None and headline.metric == "ops"
     for name in in_order(attempt.step.results.aggregate):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 from tui.metrics.figures import Latency, latency_of, shown_percentile
+from tui.metrics.registry import rate_of_operation
 from tui.model.bounded import read_text
 from tui.model.paths import presets_dir
 from tui.model.plan import Step
@@ -143,7 +144,7 @@ def our_value(record: RunRecord, step: StepRecord, figure: PublishedFigure) -> f
         return operation_rate(step, figure)
     result = step.results.aggregate.get(figure.of)
     if result is None:
-        return None
+        return operation_rate(step, figure) if figure.metric in ("iops", "bandwidth") else None
     if figure.metric in ("iops", "bandwidth"):
         return result.iops if figure.metric == "iops" else result.bw_bytes_per_s
     kind = figure.kind or record.latency_kind
@@ -152,12 +153,13 @@ def our_value(record: RunRecord, step: StepRecord, figure: PublishedFigure) -> f
 
 
 def operation_rate(step: StepRecord, figure: PublishedFigure) -> float | None:
-    """Return max, min, mean or standard deviation of a metadata operation, per second."""
+    """Return max, min, mean or standard deviation of an MPI program's operation, per second, or of its bandwidth."""
     found = step.metadata.operations.get(figure.of) if step.metadata is not None else None
-    if found is None:
+    if found is None or (figure.metric != "ops" and not found.bytes_per_op):
         return None
-    known = {"max": found.max, "min": found.min, "mean": found.mean, "stddev": found.stddev}
-    return known.get(figure.statistic)
+    known = {"max": found.max, "min": found.min, "mean": found.mean, "stddev": found.stddev, "": found.mean}
+    rate = known.get(figure.statistic)
+    return rate_of_operation(rate, found.bytes_per_op) if figure.metric == "bandwidth" else rate
 
 
 def statistic_of(latency: Latency, name: str) -> float | None:

@@ -83,6 +83,7 @@ COUNTS = (
     ExportColumn("bw_bytes_per_s", "float"),
 )
 WINDOW = (ExportColumn("iops_window", "float"), ExportColumn("bw_window_bytes_per_s", "float"))
+MOVED = (ExportColumn("op_bytes", "int"), ExportColumn("op_bw_bytes_per_s", "float"))
 RATES = tuple(ExportColumn(METRICS["ops"].unit + end, "float") for end in ("", "_min", "_max", "_stddev"))
 
 
@@ -174,7 +175,8 @@ def summary(record: RunRecord) -> ExportTable:
     columns, point = _point(record)
     labels = percentiles_of(record)
     counted = any(_operations(step) for step in record.steps)
-    rates = RATES if counted else ()
+    moving, moved = _moved(record)
+    rates = (*RATES, *moving) if counted else ()
     figures = (*_figure_columns(labels), *WINDOW)
     if counted and not any(step.results.aggregate for step in record.steps):
         figures = ()
@@ -187,7 +189,8 @@ def summary(record: RunRecord) -> ExportTable:
                 measured = (*_figures(part, labels), *_window(part))
                 yield (*head, len(part.hosts), step.in_flight, name, *measured, *_nothing(rates))
             for name, each in _operations(step).items():
-                yield (*head, _nodes(step), step.in_flight, name, *_nothing(figures), *_rates(each))
+                told = (*_rates(each), *moved(each, each.mean))
+                yield (*head, _nodes(step), step.in_flight, name, *_nothing(figures), *told)
 
     hosts = (ExportColumn("hosts", "int"), ExportColumn("in_flight", "int"))
     return ExportTable("summary", (*RUN, *STEP, *columns, *hosts, DIRECTION, *figures, *rates), rows)
@@ -199,6 +202,13 @@ def _nothing(columns: Sequence[ExportColumn]) -> Row:
 
 def _operations(step: StepRecord) -> Mapping[str, OperationRecord]:
     return step.metadata.operations if step.metadata is not None else {}
+
+
+def _moved(record: RunRecord) -> tuple[tuple[ExportColumn, ...], Callable[[OperationRecord, float | None], Row]]:
+    """Return the columns of operations that move bytes, and what fills them at a rate; none where no operation does."""
+    if not any(each.bytes_per_op for step in record.steps for each in _operations(step).values()):
+        return (), lambda _operation, _rate: ()
+    return MOVED, lambda each, rate: (each.bytes_per_op or None, (rate and rate * each.bytes_per_op) or None)
 
 
 def _nodes(step: StepRecord) -> int | None:
@@ -252,26 +262,22 @@ def _jobs(step: StepRecord) -> Iterator[tuple[str | None, Mapping[str, Mapping[s
 def operations(record: RunRecord) -> ExportTable:
     """Return one row a step, operation and iteration of a metadata benchmark; without an iteration: over all of them.
 
-    `ops_per_s` of all iterations is their mean as the tool printed it.
+    `ops_per_s` of all iterations is their mean as the tool printed it; operations that move bytes have a bandwidth.
     """
     columns, point = _point(record)
+    moving, moved = _moved(record)
 
     def rows() -> Iterator[Row]:
         for step in record.steps:
             for name, each in _operations(step).items():
                 head = (*_run(record), *_step(step), *point(step), name)
-                yield (*head, None, *_rates(each), None)
+                yield (*head, None, *_rates(each), None, *moved(each, each.mean))
                 for index, rate in enumerate(each.iterations):
                     seconds = each.seconds[index] if index < len(each.seconds) else None
-                    yield (*head, index + 1, rate, None, None, None, seconds)
+                    yield (*head, index + 1, rate, None, None, None, seconds, *moved(each, rate))
 
-    own = (
-        ExportColumn("operation", "text"),
-        ExportColumn("iteration", "int"),
-        *RATES,
-        ExportColumn("duration_s", "float"),
-    )
-    return ExportTable("operations", (*RUN, *STEP, *columns, *own), rows)
+    own = (ExportColumn("operation", "text"), ExportColumn("iteration", "int"), *RATES)
+    return ExportTable("operations", (*RUN, *STEP, *columns, *own, ExportColumn("duration_s", "float"), *moving), rows)
 
 
 SEARCHED = (

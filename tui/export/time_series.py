@@ -134,7 +134,7 @@ def _by_subject(host: HostTelemetryRecord) -> dict[str, list[tuple[str, float, l
 
 
 def result_points(record: RunRecord) -> Iterator[SeriesPoint]:
-    """Yield what came out: a point a step, direction and host, and one an operation of a metadata benchmark."""
+    """Yield what came out: a point a step, direction and host, and one an operation of an MPI benchmark."""
     begun = parse_utc(record.created_utc) if record.created_utc else None
     for step in record.steps:
         at = utc_ns(begun, _ended_s(record, step))
@@ -146,6 +146,7 @@ def result_points(record: RunRecord) -> Iterator[SeriesPoint]:
         for name, each in step.metadata.operations.items() if step.metadata is not None else ():
             tags = {"run": record.run_id, "profile": record.profile.tag, "step": step.name, "operation": name, **more}
             known = {"operations_per_second": each.mean, "operations_per_second_stddev": each.stddev}
+            known |= {"bytes_per_second": each.mean * each.bytes_per_op} if each.mean and each.bytes_per_op else {}
             if fields := {field: value for field, value in known.items() if value is not None}:
                 yield SeriesPoint(RESULT_NAME, tags, fields, at)
     yield from searched_points(record)
@@ -324,7 +325,7 @@ def result_families(record: RunRecord) -> list[Family]:
             for name in in_order(dirs):
                 tags = tags_of(record.run_id, record.profile.tag, step.name, name, host, more)
                 _add(rates, latency, most, tags, dirs[name])
-    return [_about(record), *rates, latency, most, _operations(record), *_searched(record), _findings(record)]
+    return [_about(record), *rates, latency, most, *_operations(record), *_searched(record), _findings(record)]
 
 
 def _add(rates: list[Family], latency: Family, most: Family, tags: Labels, part: DirectionRecord) -> None:
@@ -360,16 +361,19 @@ def _about(record: RunRecord) -> Family:
     return Family(f"{NAME}_run_info", "gauge", told, [("", labels, 1, None)])  # collectors do not know the type info
 
 
-def _operations(record: RunRecord) -> Family:
-    family = Family(
-        f"{NAME}_result_operations_per_second", "gauge", "Metadata operations per second, mean of iterations"
-    )
+def _operations(record: RunRecord) -> list[Family]:
+    """Return the rates of an MPI benchmark's operations; their bandwidth only where some move bytes."""
+    rates = Family(f"{NAME}_result_operations_per_second", "gauge", "Operations per second, mean of iterations")
+    moved = Family(f"{NAME}_result_operations_bytes_per_second", "gauge", "Bandwidth of operations, mean of iterations")
     for step in record.steps:
         for name, each in step.metadata.operations.items() if step.metadata is not None else ():
             if each.mean is not None:
                 labels = {"run": record.run_id, "profile": record.profile.tag, "step": step.name, "operation": name}
-                family.samples.append(("", labels | {"repetition": str(step.repetition)}, each.mean, None))
-    return family
+                labels |= {"repetition": str(step.repetition)}
+                rates.samples.append(("", labels, each.mean, None))
+                if each.bytes_per_op:
+                    moved.samples.append(("", labels, each.mean * each.bytes_per_op, None))
+    return [rates, moved] if moved.samples else [rates]
 
 
 def _searched(record: RunRecord) -> Iterator[Family]:

@@ -6,6 +6,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui.metrics import units
+from tui.metrics.registry import metric_of_operation, rate_of_operation
 from tui.model.event import (
     ALL_OVER,
     ONE_RANK,
@@ -62,6 +63,9 @@ def plan_as_run(plan: Plan, seen: SearchState) -> Plan:
     return replace(plan, steps=[planned.get(step.index, step) for step in plan.steps])
 
 
+ORDER = ("write", *OPERATIONS)
+
+
 class Finished(Struct, frozen=True):
     """A phase that is over; `estimated` from the times at which lines arrived."""
 
@@ -70,6 +74,13 @@ class Finished(Struct, frozen=True):
     rate: float
     estimated: bool
     seconds: float = 0.0
+    bytes_per_op: int = 0
+
+    @property
+    def text(self) -> str:
+        """The rate in its unit: operations per second, or bandwidth."""
+        known = rate_of_operation(self.rate, self.bytes_per_op)
+        return metric_of_operation(self.bytes_per_op).text(known)
 
 
 class MetadataView(Struct):
@@ -99,11 +110,12 @@ class MetadataView(Struct):
         operation = self.operations.setdefault(event.operation, OperationResult())
         operation.iterations.append(event.rate)
         operation.seconds.append(event.seconds)
+        operation.bytes_per_op = event.bytes_per_op
         if event.operation in ONE_RANK:
             return
         same = (event.operation, event.iteration)
         self.finished = [each for each in self.finished if (each.operation, each.iteration) != same]
-        own = Finished(event.operation, event.iteration, event.rate, estimated=False, seconds=event.seconds)
+        own = Finished(*same, event.rate, estimated=False, seconds=event.seconds, bytes_per_op=event.bytes_per_op)
         self.finished.append(own)
 
     def spans(self, iteration: int) -> dict[str, float]:
@@ -147,17 +159,18 @@ class MetadataView(Struct):
         where = "over, results are taken" if self.over else f"{self.phase}, {elapsed}"
         head = f"iteration {self.iteration} of {self.iterations}: {where}"
         rates = self.rates(self.iteration) or self.rates(self.iteration - 1)
-        return f"{head}; {', '.join(rates)} ops/s" if rates else head
+        counted = "" if any(each.bytes_per_op for each in self.finished) else " ops/s"
+        return f"{head}; {', '.join(rates)}{counted}" if rates else head
 
     def rates(self, iteration: int) -> list[str]:
         """Return the rates of the finished phases of an iteration: "create 41.2k", "~" before an estimate."""
         found = sorted((each for each in self.finished if each.iteration == iteration), key=lambda e: rank(e.operation))
-        return [f"{each.operation} {'~' if each.estimated else ''}{units.iops(each.rate)}" for each in found]
+        return [f"{each.operation} {'~' if each.estimated else ''}{each.text}" for each in found]
 
 
 def rank(operation: str) -> int:
     """Return the place of an operation in every table."""
-    return OPERATIONS.index(operation) if operation in OPERATIONS else len(OPERATIONS)
+    return ORDER.index(operation) if operation in ORDER else len(ORDER)
 
 
 class HostFiles(Struct):

@@ -24,7 +24,7 @@ from tui.library.import_sources import MOST_BYTES, ImportSource, Room, read_sour
 from tui.library.manifest import is_inside
 from tui.library.summary import summary_of, write_summary
 from tui.metrics.figures import with_mixed
-from tui.metrics.registry import MIXED, direction
+from tui.metrics.registry import MIXED, direction, metric_of_operation
 from tui.model.address import HostAddress
 from tui.model.bounded import read_file
 from tui.model.plain import printable
@@ -201,7 +201,8 @@ def _planned(index: int, name: str, found: Measured, *, several: bool) -> Step:
     )
     if first.metadata is not None:
         told = first.metadata
-        step.mpi = MpiLaunch("/", told.ranks_per_node, told.items, told.iterations)
+        moved = max((each.bytes_per_op for each in told.operations.values()), default=0)
+        step.mpi = MpiLaunch("/", told.ranks_per_node, told.items, told.iterations, bytes_per_op=moved)
     step.headline, step.latency_kind = _headline(found), _kind(found)
     return step
 
@@ -210,7 +211,9 @@ def _headline(found: Measured) -> Headline | None:
     """Return the figure that people would quote: the bandwidth of large blocks, else IOPS; of operations the first."""
     first = next(iter(found.values()))
     if first.metadata is not None:
-        return Headline("ops", min(first.metadata.operations, key=rank, default="create"))
+        name = min(first.metadata.operations, key=rank, default="create")
+        moved = first.metadata.operations[name].bytes_per_op if name in first.metadata.operations else 0
+        return Headline(metric_of_operation(moved).name, name)
     dirs = with_mixed(first.result.dirs)
     counted = [name for name in dirs if direction(name).in_total]
     if not counted:

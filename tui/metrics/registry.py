@@ -139,6 +139,16 @@ METRICS: dict[str, Metric] = {
 BY_UNIT: dict[str, Metric] = {metric.unit: metric for metric in METRICS.values()}
 
 
+def metric_of_operation(bytes_per_op: int) -> Metric:
+    """Return how the rate of an operation is told: as bandwidth when each of them moves bytes."""
+    return METRICS["bandwidth" if bytes_per_op else "ops"]
+
+
+def rate_of_operation(rate: float | None, bytes_per_op: int) -> float | None:
+    """Return operations per second in the unit that they are told in."""
+    return rate if rate is None else rate * (bytes_per_op or 1)
+
+
 class NamesHeadline(Protocol):
     """What a profile, a plan or a record says that it is about."""
 

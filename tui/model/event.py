@@ -318,6 +318,7 @@ class MetadataIteration(Event, tag="metadata_iteration"):
     iteration: int
     seconds: float
     rate: float
+    bytes_per_op: int = 0
 
 
 class OperationResult(Struct, omit_defaults=True):
@@ -329,6 +330,7 @@ class OperationResult(Struct, omit_defaults=True):
     stddev: float | None = None
     iterations: list[float] = field(default_factory=list)  # ranks x items / seconds of each iteration
     seconds: list[float] = field(default_factory=list)
+    bytes_per_op: int = 0  # that each of them moves: with it they are told as bandwidth
 
 
 class MetadataResult(Event, tag="metadata_result"):
@@ -342,7 +344,7 @@ class MetadataResult(Event, tag="metadata_result"):
     version: str
     tasks: int
     nodes: int
-    items: int  # files of each rank
+    items: int  # files, or I/Os, of each rank
     iterations: int
     operations: dict[str, OperationResult]
     shift: int = -1

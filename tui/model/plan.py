@@ -140,12 +140,12 @@ class Attestation(Struct, frozen=True, omit_defaults=True):
 class MpiLaunch(Struct, frozen=True, omit_defaults=True):
     """One MPI program over all hosts of a step, started from the first one. Which MPI it is, the preflight finds.
 
-    `options` are mdtest's own beside -v, -N, -i, -n and -d. `stride` is "next-client" or the number that -N is given.
+    `options` are the program's own beside those that benchtui writes. `stride`: "next-client", or a number of ranks.
     """
 
     directory: str  # of the file system under test; the run makes a folder of its own in it
     ranks_per_host: int
-    items: int  # files of each rank
+    items: int  # files of each rank, or its I/Os of `bytes_per_op`
     iterations: int
     stride: str = "next-client"
     options: tuple[str, ...] = ()
@@ -154,6 +154,7 @@ class MpiLaunch(Struct, frozen=True, omit_defaults=True):
     launcher: Literal["benchtui", "plain"] = "benchtui"
     addresses: str = "auto"
     env: dict[str, str] = field(default_factory=dict)
+    bytes_per_op: int = 0  # that each operation moves; 0: files are all that it is about
 
     def ranks(self, hosts: int) -> int:
         """Return the number of ranks over so many hosts."""
@@ -242,8 +243,7 @@ class HostTask(Struct, omit_defaults=True):
 class Step(Struct, omit_defaults=True):
     """One measurement on all of its hosts at once. Hosts of the plan without a task here sit it out.
 
-    Steps with the same `cell` are repetitions of one point of a matrix; `point` are the swept values, of the number
-    of hosts too. A warm-up is a step whose result counts for nothing. What is None is as the plan says.
+    Steps with the same `cell` repeat one point of a matrix; `point`: swept values, hosts too. None: as the plan says.
     """
 
     index: int
@@ -262,7 +262,7 @@ class Step(Struct, omit_defaults=True):
     profile: str = ""  # tag of the profile it comes from, when that is a member of a suite
     cell: str = ""
     point: dict[str, str | int | float | bool] = field(default_factory=dict)
-    warmup: bool = False
+    warmup: bool = False  # its result counts for nothing
     precondition: Precondition | None = None  # such a step is a warm-up too
     pause_s: float = 0.0  # time without load before it
     attempt: int = 1  # the engine counts it up when a step of a resumed run is made again

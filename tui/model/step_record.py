@@ -254,21 +254,22 @@ class CacheDropRecord(RecordPart):
 
 
 class OperationRecord(RecordPart):
-    """One operation of a metadata benchmark, operations per second over all ranks."""
+    """One operation of an MPI benchmark, operations per second over all ranks."""
 
     max: float | None = Field(None, description="as the tool printed it; its meaning depends on the tool's version")
     min: float | None = Field(None, description="likewise")
     mean: float | None = Field(None, description="likewise")
     stddev: float | None = Field(None, description="standard deviation, likewise; null: one iteration, or not printed")
     iterations: list[float] = Field(
-        default_factory=list, description="each iteration: ranks x items / seconds, by the clock of rank 0"
+        default_factory=list, description="each iteration: ranks x items / seconds, see iterations_of"
     )
     seconds: list[float] = Field(default_factory=list, description="seconds of each iteration, as printed")
     from_iterations: bool = Field(False, description="max to stddev are made of the iterations: there was no summary")
+    bytes_per_op: int = Field(0, description="bytes that each operation moves: times the rate, the bandwidth; 0: none")
 
 
 class MetadataRecord(RecordPart):
-    """What a metadata benchmark measured: file operations of many MPI ranks on all hosts together."""
+    """What an MPI benchmark measured: operations of many ranks on all hosts together, on files or on their data."""
 
     tool: str = Field(description="mdtest")
     version: str | None = Field(None, description="its version: figures of different versions are not comparable")
@@ -276,13 +277,16 @@ class MetadataRecord(RecordPart):
     tasks: int | None = Field(None, description="MPI ranks over all hosts; null: an import that does not tell it")
     nodes: int | None = Field(None, description="nodes that the tool counted")
     ranks_per_host: int | None = Field(None, description="MPI ranks on each host; null: likewise")
-    items_per_rank: int | None = Field(None, description="files of each rank; null: likewise")
-    files: int | None = Field(None, description="files over all ranks; null: likewise")
+    items_per_rank: int | None = Field(None, description="files, or I/Os, of each rank; null: likewise")
+    files: int | None = Field(None, description="files, or I/Os, over all ranks; null: likewise")
     iterations: int = Field(description="iterations that were asked for")
     shift_ranks: int | None = Field(None, description="ranks by which each phase moves on; null: unknown")
     shift_text: str = Field("", description="the rank shift for people")
     nodemap: str = Field("", description="1: the rank is on the node of rank 0, as printed")
     final: bool = Field(False, description="whether the tool came to its own good end")
+    iterations_of: Literal["rank 0", "all ranks"] = Field(
+        "rank 0", description="whose clock the rates of iterations are by: that of rank 0, times the ranks, or of all"
+    )
     operations: dict[str, OperationRecord] = Field(
         default_factory=dict, description="by operation: create, stat, read, remove, tree-create, tree-remove, ..."
     )
@@ -414,7 +418,7 @@ class StepRecord(RecordPart):
         None, description="of a member of a suite: its latency kind; null: as the run's"
     )
     results: ResultsRecord = Field(default_factory=ResultsRecord, description="what was measured")
-    metadata: MetadataRecord | None = Field(None, description="what a metadata benchmark measured; null: it is none")
+    metadata: MetadataRecord | None = Field(None, description="what an MPI benchmark measured; null: it is none")
     tasks: dict[str, TaskRecord] = Field(default_factory=dict, description="by host: how its command ran")
     timing: TimingRecord | None = Field(None, description="when each host measured; null: nothing was measured")
     coverage: list[CoverageRecord] = Field(

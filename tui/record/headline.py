@@ -1,4 +1,4 @@
-"""The headline of a step and of a run, how long a step measured, the operations of metadata benchmarks."""
+"""The headline of a step and of a run, how long a step measured, the operations of MPI benchmarks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tui import workloads
 from tui.journal.progress import MetadataView, rank
 from tui.metrics import figures, units
-from tui.metrics.registry import METRICS, headline_text
+from tui.metrics.registry import METRICS, headline_text, metric_of_operation, rate_of_operation
 from tui.model.event import ONE_RANK, OperationResult
 from tui.model.plan import Headline, Step
 
@@ -75,6 +75,7 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
         shift_text=tool.spread_text(result) if tool and result is not None else "",
         nodemap=result.nodemap if result is not None else "",
         final=result is not None and result.final,
+        iterations_of=tool.iterations_of if tool else "all ranks",
         operations=parts,
     )
 
@@ -84,7 +85,7 @@ def _operation(result: OperationResult) -> OperationRecord:
     from tui.model.step_record import OperationRecord
 
     rates = result.iterations
-    record = OperationRecord(iterations=list(rates), seconds=list(result.seconds))
+    record = OperationRecord(iterations=list(rates), seconds=list(result.seconds), bytes_per_op=result.bytes_per_op)
     if result.mean is not None or not rates:
         record.max, record.min, record.mean, record.stddev = result.max, result.min, result.mean, result.stddev
         return record
@@ -94,10 +95,11 @@ def _operation(result: OperationResult) -> OperationRecord:
     return record
 
 
-def operation_value(metadata: MetadataRecord, direction: str) -> float | None:
-    """Return the headline figure: the mean of an operation."""
-    operation = metadata.operations.get(direction)
-    return operation.mean if operation is not None else None
+def operation_value(operation: OperationRecord | OperationResult | None, metric: str) -> float | None:
+    """Return a figure of an operation: its mean rate, or the bandwidth of that; None when it has none."""
+    if operation is None or metric == "latency" or (metric != "ops" and not operation.bytes_per_op):
+        return None
+    return rate_of_operation(operation.mean, operation.bytes_per_op) if metric == "bandwidth" else operation.mean
 
 
 def metadata_lines(metadata: MetadataRecord, width: int = 80) -> list[str]:
@@ -113,7 +115,8 @@ def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]
     are more, the last title tells how many. A single one is not repeated.
     """
     titles = "".join(f"{title:>{FIGURE_WIDTH}}" for title in ("max", "min", "mean", "std dev"))
-    tables = [[f"{'operations/s':<{NAME_WIDTH}}{titles}"]]
+    counted = "bandwidth" if any(each.bytes_per_op for each in metadata.operations.values()) else "operations/s"
+    tables = [[f"{counted:<{NAME_WIDTH}}{titles}"]]
     for name, each in metadata.operations.items():
         tables[0].append(_row(name, each, [each.max, each.min, each.mean, each.stddev]))
     most = max((len(each.iterations) for each in metadata.operations.values()), default=0)
@@ -130,28 +133,32 @@ def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]
 def iterations_title(metadata: MetadataRecord) -> str:
     """Return whose rates those of the iterations are."""
     made = any(each.from_iterations for each in metadata.operations.values())
-    return "iterations" if made else rank_0_text(metadata)
+    return "iterations" if made else (rank_0_text(metadata) or "iterations")
 
 
 def rank_0_text(metadata: MetadataRecord) -> str:
-    """Return what the rate of an iteration is made of: one rank's, times their number."""
+    """Return what the rate of an iteration is made of: one rank's, times their number; empty: it is that of all."""
+    if metadata.iterations_of != "rank 0":
+        return ""
     return f"rank 0 x {metadata.tasks}" if metadata.tasks else "rank 0 x all"
 
 
 def _row(name: str, each: OperationRecord, values: Sequence[float | None]) -> str:
     mark = "~" if each.from_iterations else ""
-    return f"{name + mark:<{NAME_WIDTH}}" + "".join(f"{_rate(value):>{FIGURE_WIDTH}}" for value in values)
+    return f"{name + mark:<{NAME_WIDTH}}" + "".join(
+        f"{_rate(value, each.bytes_per_op):>{FIGURE_WIDTH}}" for value in values
+    )
 
 
 def metadata_remarks(metadata: MetadataRecord) -> list[str]:
     """Return what must be known to read the table right."""
     version = f"{metadata.tool} {metadata.version}" if metadata.version else f"{metadata.tool} of unknown version"
     nodes = f" on {metadata.nodes} nodes" if metadata.nodes else ""
-    files = f"{metadata.items_per_rank} files each, {metadata.files} in all" if metadata.files else "files unknown"
-    remarks = [f"{version}: {metadata.tasks or 'an unknown number of'} ranks{nodes}, {files}"]
+    remarks = [f"{version}: {metadata.tasks or 'an unknown number of'} ranks{nodes}, {_items(metadata)}"]
     made = any(each.from_iterations for each in metadata.operations.values())
     if metadata.meaning:
-        remarks.append(metadata.meaning if made else f"{metadata.meaning}; {RANK_0}")
+        by_rank_0 = rank_0_text(metadata) and not made
+        remarks.append(f"{metadata.meaning}; {RANK_0}" if by_rank_0 else metadata.meaning)
     if metadata.shift_text:
         remarks.append(f"rank shift: {metadata.shift_text}")
     if made:
@@ -159,7 +166,20 @@ def metadata_remarks(metadata: MetadataRecord) -> list[str]:
     return remarks
 
 
-def _rate(value: float | None) -> str:
+def _items(metadata: MetadataRecord) -> str:
+    """Return what each rank does: files, or I/Os with their bytes."""
+    moved = max((each.bytes_per_op for each in metadata.operations.values()), default=0)
+    if not metadata.files or not metadata.items_per_rank:
+        return "I/Os unknown" if moved else "files unknown"
+    if not moved:
+        return f"{metadata.items_per_rank} files each, {metadata.files} in all"
+    each = f"{metadata.items_per_rank} I/Os of {units.size(moved)} each"
+    return f"{each}, {units.size(metadata.files * moved)} in all"
+
+
+def _rate(value: float | None, bytes_per_op: int = 0) -> str:
+    if bytes_per_op:
+        return metric_of_operation(bytes_per_op).text(rate_of_operation(value, bytes_per_op))
     return units.UNKNOWN if value is None else units.exact(round(value)) if value >= 100 else f"{value:.3g}"
 
 
@@ -173,7 +193,7 @@ def step_value(
     if headline is None:
         return None
     if metadata is not None:
-        return operation_value(metadata, headline.direction)
+        return operation_value(metadata.operations.get(headline.direction), headline.metric)
     return figures.value_of(headline, aggregate, latency_kind)
 
 

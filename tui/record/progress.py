@@ -13,8 +13,9 @@ from tui.metrics import units
 from tui.metrics.buckets import label
 from tui.metrics.figures import found_in, over_hosts, value_of
 from tui.metrics.steady import Round, SteadyWindow, is_steady, round_of, rounds_before, window_over, window_text
-from tui.model.plan import Plan, Precondition, Step
+from tui.model.plan import Headline, Plan, Precondition, Step
 from tui.record.cells import Cell, CellRepetition, by_point, cell_of
+from tui.record.headline import operation_value
 
 if TYPE_CHECKING:
     from tui.journal.state import RunState
@@ -313,19 +314,19 @@ def headline_value(plan: Plan, state: RunState, step: Step) -> float | None:
     if headline is None:
         return None
     if state.at_step(step.index).metadata is not None:
-        return operation_rate(state, step.index, headline.direction)
+        return operation_rate(state, step.index, headline)
     results = [result for host in step.hosts if (result := state.at_step(step.index).results.get(host)) is not None]
     return value_of(headline, over_hosts([result.dirs for result in results]), plan.latency_kind_of(step))
 
 
-def operation_rate(state: RunState, index: int, operation: str) -> float | None:
-    """Return the mean rate of an operation of a metadata benchmark: as the tool printed it, else of its iterations."""
+def operation_rate(state: RunState, index: int, headline: Headline) -> float | None:
+    """Return the mean of an MPI program's operation: as the tool printed it, else of its iterations."""
     view = state.at_step(index).metadata
     operations = (view.result.operations if view.result is not None else view.operations) if view is not None else {}
-    found = operations.get(operation)
-    if found is None:
-        return None
-    return found.mean if found.mean is not None else (fmean(found.iterations) if found.iterations else None)
+    found = operations.get(headline.direction)
+    if found is not None and found.mean is None and found.iterations:
+        found = replace(found, mean=fmean(found.iterations))
+    return operation_value(found, headline.metric)
 
 
 def rate_now(plan: Plan, state: RunState, step: Step) -> float | None:

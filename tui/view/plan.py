@@ -62,7 +62,7 @@ def after_text(plan: Plan) -> str:
     """Return what becomes of test files: one program over all hosts may remove its own in its last phase."""
     if not has_files(plan):
         return "there are no test files; what is on devices stays as it is then"
-    own = [step.mpi is not None and "remove" in step.directions for step in plan.steps]
+    own = [step.mpi is not None and ("remove" in step.directions or step.mpi.bytes_per_op > 0) for step in plan.steps]
     if own and all(own):
         return f"the test removes its own files; what a cut-off run leaves {'is removed' if plan.cleanup else 'stays'}"
     others = "other test files" if any(own) else "test files"
@@ -369,7 +369,8 @@ def too_few_to_compare(plan: Plan) -> str:
 
 def nothing_written(plan: Plan) -> str:
     """Return what a measurement does that writes no bytes: a metadata benchmark makes files all the same."""
-    made = sum(step.mpi.ranks(len(step.tasks)) * step.mpi.items for step in plan.steps[:1] if step.mpi is not None)
+    launches = [(step.mpi, len(step.tasks)) for step in plan.steps[:1] if step.mpi and not step.mpi.bytes_per_op]
+    made = sum(launch.ranks(hosts) * launch.items for launch, hosts in launches)
     return f"makes and removes {made} empty files" if made else "reads only"
 
 

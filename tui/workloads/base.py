@@ -170,6 +170,7 @@ class Showing(Protocol):
     """What screens, records and headless verbs ask."""
 
     reports: Literal["samples", "operations"] = "samples"  # of each host; or phases of one program over all hosts
+    iterations_of: Literal["rank 0", "all ranks"] = "all ranks"  # whose clock the rates of its iterations are by
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
         """Return what max and min of its operations are: of its own summary, or made of iterations that ended."""

@@ -224,7 +224,7 @@ class LiveScreen(VersusScreen):
         bar.show_hint(*live_health.hint(shown))
 
     def show_operations(self, messages: int) -> int:
-        """In a step of a metadata benchmark, show its phases in place of graphs that it has no samples for.
+        """In a step of an MPI benchmark, show its phases in place of graphs that it has no samples for.
 
         `messages`: lines that these take. Returns the height of what is shown.
         """
@@ -240,7 +240,8 @@ class LiveScreen(VersusScreen):
             self.together = HostsOverTime(at)
         self.together.take(at.telemetry.values())
         word, rates = self.rates_before(step.index)
-        beside = live_series.Beside(self.together, self.shell.symbols.name, word, rates)
+        moved = step.mpi.bytes_per_op if step.mpi is not None else 0
+        beside = live_series.Beside(self.together, self.shell.symbols.name, word, rates, moved)
         room = self.room_for_operations(messages)
         phases, now = tuple(step.directions), state.clock.now
         make = partial(live_series.live_lines, at.metadata, now, phases=phases, room=room, beside=beside)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from tui.metrics import units
+from tui.metrics.registry import metric_of_operation, rate_of_operation
 from tui.metrics.telemetry import metric_of, parse_column
 from tui.model.event import ALL_OVER
 from tui.text.line import (
@@ -219,7 +220,7 @@ TOTAL = 11  # cells of a lane's time, or of its figure
 SHORT_S = 10.0
 MOST_LANES = 8
 LEAST_OVER_TIME = 4  # rule, phases, one lane, times
-COLOURS = {"create": "write", "stat": "read", "read": "latency", "remove": "other"}
+COLOURS = {"write": "write", "create": "write", "stat": "read", "read": "latency", "remove": "other"}
 PHASES = ("create", "stat", "read", "remove")
 
 
@@ -230,6 +231,7 @@ class Beside(Struct, frozen=True):
     symbols: Symbols = "braille"
     word: str = ""
     rates: Mapping[str, float] = {}
+    bytes_per_op: int = 0  # that each operation moves: rates are told as bandwidth
 
 
 NOTHING = Beside()
@@ -268,23 +270,27 @@ def rate_lines(view: MetadataView, now: float, width: int, phases: tuple[str, ..
     shown = range(first, first + columns)
     head = Line.of(*clip([("Operations  ", "title"), *where(view, now)], width))
     titles = "".join(f"{f'it. {number}':>{CELL}}" for number in shown) + f"{'spread':>{SPREAD}}"
-    lines = [head, Line.of((fit("ops/s", NAME), LABEL), (titles, LABEL), (f"{beside.word:>{before}}", LABEL))]
-    return [*lines, *(_operation(view, phase, shown, beside.rates.get(phase), before) for phase in phases)]
+    metric = metric_of_operation(beside.bytes_per_op)
+    name = (fit(metric.counted or metric.title, NAME), LABEL)
+    lines = [head, Line.of(name, (titles, LABEL), (f"{beside.word:>{before}}", LABEL))]
+    return [*lines, *(_operation(view, phase, shown, beside, before) for phase in phases)]
 
 
-def _operation(view: MetadataView, phase: str, shown: range, other: float | None = None, before: int = 0) -> Line:
+def _operation(view: MetadataView, phase: str, shown: range, beside: Beside, before: int = 0) -> Line:
     """Return the rates of one operation, how far its iterations are apart, and that of the other run."""
+    other, moved = beside.rates.get(phase), beside.bytes_per_op
+    other_text = metric_of_operation(moved).text(rate_of_operation(other, moved)) if other is not None else ""
     rates = {each.iteration: each for each in view.finished if each.operation == phase}
     here = phase == view.phase and not view.over
     runs: list[Run] = [(fit(f"{'› ' if here else '  '}{phase}", NAME), COLOURS.get(phase, TEXT))]
     for number in shown:
         found, running = rates.get(number), here and number == view.iteration
-        text = f"{'~' if found.estimated else ''}{units.iops(found.rate)}" if found else "now" if running else "·"
+        text = f"{'~' if found.estimated else ''}{found.text}" if found else "now" if running else "·"
         runs.append((f"{text:>{CELL}}", VALUE if found else "accent" if running else FAINT))
     values = [each.rate for each in rates.values()]
     apart = (max(values) - min(values)) / max(values) if len(values) > 1 and max(values) else None
     runs.append((f"{'' if apart is None else units.percent(apart):>{SPREAD}}", LABEL))
-    return Line.of(*runs, (f"{units.iops(other) if other is not None else '':>{before}}", TEXT))
+    return Line.of(*runs, (f"{other_text:>{before}}", TEXT))
 
 
 def bar_lines(view: MetadataView, width: int, phases: tuple[str, ...], beside: Beside = NOTHING) -> list[Line]:

@@ -11,7 +11,16 @@ from tui.app.widgets.graph_panels import KEYS
 from tui.metrics import units
 from tui.metrics.figures import Latency, latency_of, marked, shown_percentile
 from tui.metrics.histogram import Histogram
-from tui.metrics.registry import BOTH, METRICS, MIXED, direction, each_io_once, meaning
+from tui.metrics.registry import (
+    BOTH,
+    METRICS,
+    MIXED,
+    direction,
+    each_io_once,
+    meaning,
+    metric_of_operation,
+    rate_of_operation,
+)
 from tui.record.matrix import of_which
 from tui.text.digits import FigureTile, tile_lines
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, labelled
@@ -22,7 +31,7 @@ if TYPE_CHECKING:
     from tui.model.step_record import AggregateRecord, MetadataRecord, ProofRecord
 
 MEDIAN, TAIL = 50.0, 99.0
-FIRST_OPERATIONS = ("create", "stat", "read", "remove")  # of a metadata benchmark, before all others
+FIRST_OPERATIONS = ("write", "create", "stat", "read", "remove")  # of an MPI benchmark, before all others
 SECOND, LAST = 1, 2  # what gives way to other tiles: the rate beside the headline, then the median
 
 
@@ -42,7 +51,7 @@ def headline(page: Page, width: int) -> list[Line]:
 def figure_tiles(page: Page) -> list[FigureTile]:
     """Return rate, bandwidth, median and p99 of what is shown; of a matrix those of the headline's step.
 
-    They are of the headline's direction, else of all directions together. A metadata benchmark has its operations.
+    They are of the headline's direction, else of all directions together. An MPI benchmark has its operations.
     """
     found = page.shown_headline
     if found is not None and found.value is None and page.record.search is not None:
@@ -144,8 +153,11 @@ def operation_tiles(metadata: MetadataRecord, found: HeadlineRecord | None) -> l
     tiles = []
     for place, name in enumerate(dict.fromkeys(order)):
         own = found is not None and found.direction == name
-        number, unit = units.iops_parts(metadata.operations[name].mean)
-        tiles.append(FigureTile(f"{name} ops/s", number, unit, "read" if own else VALUE, drop=0 if own else place + 1))
+        each = metadata.operations[name]
+        metric = metric_of_operation(each.bytes_per_op)
+        number, unit = metric.parts(rate_of_operation(each.mean, each.bytes_per_op))
+        title = f"{name} {metric.counted or metric.title}"
+        tiles.append(FigureTile(title, number, unit, "read" if own else VALUE, drop=0 if own else place + 1))
     return tiles
 
 

@@ -7,7 +7,7 @@ from math import log2
 from typing import Any
 
 from tui.metrics import units
-from tui.metrics.registry import BY_UNIT
+from tui.metrics.registry import BY_UNIT, metric_of_operation, rate_of_operation
 from tui.metrics.telemetry import parse_column
 from tui.model.record import RunRecord
 from tui.model.step_record import HostTelemetryRecord, StepRecord
@@ -114,18 +114,25 @@ def _sweep_spec(
 
 
 def operations_chart(step: StepRecord) -> Iterator[Chart]:
-    """Yield the operations of a metadata benchmark, each iteration as a point."""
+    """Yield the operations of an MPI benchmark, each iteration as a point."""
     found = step.metadata.operations if step.metadata is not None else {}
     known = {name: each for name, each in found.items() if each.mean is not None}
     if not known:
         return
-    unit = BY_UNIT["ops_per_s"]
+    moved = {name: each.bytes_per_op for name, each in known.items()}
+    unit = metric_of_operation(max(moved.values()))
+    means = {name: rate_of_operation(each.mean, moved[name]) or 0.0 for name, each in known.items()}
     rows: list[dict[str, Any]] = [
-        {"o": name, "v": each.mean, "s": f"{name}: {unit.with_unit(each.mean)}"} for name, each in known.items()
+        {"o": name, "v": mean, "s": f"{name}: {unit.with_unit(mean)}"} for name, mean in means.items()
     ]
-    points = [{"o": name, "v": rate} for name, each in known.items() for rate in each.iterations]
-    highest = max(rate for each in known.values() for rate in (each.mean or 0.0, *each.iterations))
-    x = {"field": "v", **rate_axis("iops", highest, "operations per second")}
+    points = [
+        {"o": name, "v": rate_of_operation(rate, moved[name])}
+        for name, each in known.items()
+        for rate in each.iterations
+    ]
+    highest = max(row["v"] for row in (*rows, *points))
+    what = "operations per second" if unit.counted else unit.title
+    x = {"field": "v", **rate_axis("iops" if unit.counted else "bandwidth", highest, what)}
     axis = {"title": None, "ticks": False, "labelLimit": 160}
     y = {"field": "o", "type": "nominal", "sort": list(known), "axis": axis}
     bars = {
@@ -139,7 +146,7 @@ def operations_chart(step: StepRecord) -> Iterator[Chart]:
         "encoding": {"x": x, "y": y},
     }
     spec = {"width": WIDTH, "height": ROW_PX * len(known), "layer": [bars, dots]}
-    alt = "operations per second: " + ", ".join(f"{name} {unit.text(each.mean)}" for name, each in known.items())
+    alt = f"{what}: " + ", ".join(f"{name} {unit.text(mean)}" for name, mean in means.items())
     yield Chart("Operations side by side", spec, alt, "Marks are the iterations." if points else "")
 
 

@@ -10,7 +10,7 @@ from tui.judge.hosts import STRAGGLER_HOSTS, rates_of
 from tui.metrics import units
 from tui.metrics.buckets import PERCENTILES, label
 from tui.metrics.figures import kind_of, latency_of, shown_percentile
-from tui.metrics.registry import METRICS, direction
+from tui.metrics.registry import METRICS, direction, metric_of_operation, rate_of_operation
 from tui.model.criteria import default
 from tui.model.record import RunRecord
 from tui.model.step_record import DirectionRecord, LatencyRecord, MetadataRecord, OperationRecord, StepRecord
@@ -147,20 +147,26 @@ def _host_rows(record: RunRecord, step: StepRecord, name: str) -> Iterator[list[
 
 
 def operations_table(found: MetadataRecord) -> DocumentTable:
-    """Return what a metadata benchmark printed, and each iteration as rank 0 saw it."""
+    """Return what an MPI benchmark printed, and each iteration."""
     shown = min(max((len(each.iterations) for each in found.operations.values()), default=0), 10)
     made = any(each.from_iterations for each in found.operations.values())
-    by = "" if made else f", {rank_0_text(found)}"  # the tool's figures are of all ranks
+    whose = "" if made else rank_0_text(found)  # the tool's figures are of all ranks
+    by = f", {whose}" if whose else ""
     heads = _right("max", "min", "mean", "std dev", *(f"iteration {number}{by}" for number in range(1, shown + 1)))
     rows = [_operation(name, each, shown) for name, each in found.operations.items()]
-    return DocumentTable("Operations per second", [DocumentColumn("operation"), *heads], rows)
+    moving = any(each.bytes_per_op for each in found.operations.values())
+    return DocumentTable(
+        "Bandwidth" if moving else "Operations per second", [DocumentColumn("operation"), *heads], rows
+    )
 
 
 def _operation(name: str, each: OperationRecord, shown: int) -> list[TableCell]:
     rates = [*each.iterations[:shown], *[None] * (shown - len(each.iterations))]
     values = [each.max, each.min, each.mean, each.stddev, *rates]
     mark = " ~" if each.from_iterations else ""
-    return [f"{name}{mark}", *("" if value is None else METRICS["ops"].text(value) for value in values)]
+    metric, moved = metric_of_operation(each.bytes_per_op), each.bytes_per_op
+    texts = ("" if value is None else metric.text(rate_of_operation(value, moved)) for value in values)
+    return [f"{name}{mark}", *texts]
 
 
 # -- the matrix

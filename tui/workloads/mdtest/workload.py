@@ -35,6 +35,7 @@ class MdtestWorkload(Workload):
     job_file = "job.fio"
     executor: ExecutorName = "mpi"
     reports: Literal["samples", "operations"] = "operations"
+    iterations_of: Literal["rank 0", "all ranks"] = "rank 0"
 
     stand_in = MappingProxyType({"directory": "/", "ranks_per_host": 1, "items": 1})
 
