@@ -87,6 +87,14 @@ async def test_without_a_host_it_is_for_this_machine(home: Path) -> None:
         assert user.app.selection.ticked == ["local"]
 
 
+async def test_on_the_first_start_one_key_leads_to_the_form(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await user.sees("J new job")
+        await user.press("J")
+        await user.sees("queue depth")
+        assert user.app.selection.ticked == ["local"]
+
+
 async def test_d_puts_back_what_was_typed(home: Path) -> None:
     async with opened(local(home)) as user:
         screen = await form(user)

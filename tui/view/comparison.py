@@ -15,6 +15,7 @@ from tui.metrics.repeat import LEAST_RANKED_REPETITIONS
 from tui.model.record import RunRecord
 from tui.text.line import BAD, BRIGHT, GOOD, HEADING, LABEL, TEXT, WARN, Line, Run, indented, labelled
 from tui.text.table import Column, measured, text_table
+from tui.view.interval_bars import interval_bars
 from tui.view.step_notes import VERDICTS
 
 if TYPE_CHECKING:
@@ -319,7 +320,7 @@ def _figures(point: PointChange, width: int | None) -> list[Line]:
 def _table(first: Sequence[Column[Change]], rows: Sequence[Change], width: int | None) -> list[Line]:
     """Return a table; what is the same in each row, and reasons that have no room, stand below it, each once."""
     shared = _shared_words(rows)
-    columns = [*first, *_columns(rows, words=shared is None)]
+    columns = [*first, *_columns(rows, words=shared is None, bars=width is not None)]
     least = [column for column in columns if not column.drop]
     whole = sum(column.width + column.gap for column in measured(least, rows)) - least[0].gap
     if shared is not None:
@@ -361,7 +362,7 @@ def _headlines(found: Comparison, width: int | None) -> list[Line]:
     return _table(columns, [change for _, change in rows], width)
 
 
-def _columns(rows: Sequence[Change], *, words: bool = True) -> list[Column[Change]]:
+def _columns(rows: Sequence[Change], *, words: bool, bars: bool) -> list[Column[Change]]:
     """Return the columns; no intervals where there are none, and no counts where all are those of the answer."""
     intervals = any(interval_text(each) != units.UNKNOWN for each in rows)
     counts = len({counts_text(each) for each in rows}) > 1
@@ -371,6 +372,7 @@ def _columns(rows: Sequence[Change], *, words: bool = True) -> list[Column[Chang
         Column("change", lambda each: signed(each.change), right=True, role=BRIGHT),
         *([Column[Change]("95 % interval", interval_text, drop=3, right=True)] if intervals else []),
         *([Column[Change]("n", counts_text, drop=4, right=True, role=LABEL)] if counts else []),
+        *(interval_bars(rows, ROLES, drop=5) if bars else []),
         *([Column("", word_runs)] if words else []),
     ]
 

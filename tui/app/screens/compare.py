@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tui.analysis.compare import Comparison
 
 NO_SIDES = "no two of these runs are alike: repetitions have the same parameters, or the same tags (t on Runs)"
-LEAST_CHART_WIDTH, LEAST_CHART_HEIGHT, CHART_HEIGHT = 60, 10, 18
+LEAST_CHART_WIDTH, LEAST_CHART_HEIGHT, CHART_HEIGHT = 60, 9, 18
 CHARTS = "tui.view.comparison_charts"
 
 
@@ -40,7 +40,7 @@ class CompareScreen(StepScreen):
         self.shown: ShownComparison | None = None
         self.every = False
         self.drawn: bool | None = None  # until somebody says: curves of searches are, latencies where there is room
-        self.fitted = False  # there was
+        self.fitted = False  # there was, for both charts
         self.chart_at = 0  # the first line of what is drawn
 
     def compose_body(self) -> Iterable[Widget]:
@@ -113,9 +113,7 @@ class CompareScreen(StepScreen):
             if shown:
                 self.chart_at = self.chart_at or len(lines) + 1  # behind the empty line
                 lines += self.drawings(each, width, self.chart_height)
-        below = self.fitting(width, self.pane.size.height - len(lines))
-        self.fitted = bool(below)
-        return [*lines, *below]
+        return [*lines, *self.fitting(width, self.pane.size.height - len(lines))]
 
     @property
     def chart_height(self) -> int:
@@ -124,23 +122,30 @@ class CompareScreen(StepScreen):
         return min(half if half >= LEAST_CHART_HEIGHT else CHART_HEIGHT, CHART_HEIGHT)
 
     def fitting(self, width: int, room: int) -> list[Line]:
-        """Return latencies of two sides below a page that leaves rows for them, until somebody says."""
+        """Return latencies of two sides below a page that leaves rows for a chart or two, until somebody says."""
+        self.fitted = False
         if self.drawn is not None or self.shown is None or len(self.shown.found) != 1 or self.searched:
             return []
-        if width < LEAST_CHART_WIDTH or room < 2 * (LEAST_CHART_HEIGHT + 1):
+        if width < LEAST_CHART_WIDTH or room <= LEAST_CHART_HEIGHT:
             return []
         if CHARTS not in sys.modules:
             self.draw()  # comes back when they are loaded
             return []
-        made = self.drawings(self.shown.found[0][0], width, min(room // 2 - 1, CHART_HEIGHT))
-        return made if len(made) <= room else []
+        self.fitted = both = room >= 2 * (LEAST_CHART_HEIGHT + 1)
+        height = room // 2 - 1 if both else room - 1
+        made = [*self.charts(self.shown.found[0][0], width, min(height, CHART_HEIGHT))]
+        kept = made[:2] if both else made[1:2]  # shares tell sides apart in few rows, curves do not
+        return [line for chart in kept for line in chart]
 
-    def drawings(self, found: Comparison, width: int, height: int = CHART_HEIGHT) -> list[Line]:
-        """Return the charts of one comparison."""
+    def charts(self, found: Comparison, width: int, height: int = CHART_HEIGHT) -> Iterator[list[Line]]:
+        """Yield the charts of one comparison, an empty line above each."""
         from tui.view.comparison_charts import charts
 
-        made = charts(found, width, height, coloured=self.in_colour)
-        return [line for chart in made for line in (Line(), *chart)]
+        yield from ([Line(), *chart] for chart in charts(found, width, height, coloured=self.in_colour))
+
+    def drawings(self, found: Comparison, width: int, height: int = CHART_HEIGHT) -> list[Line]:
+        """Return the charts of one comparison below each other."""
+        return [line for chart in self.charts(found, width, height) for line in chart]
 
     # -- actions
 

@@ -38,7 +38,8 @@ READING = "reading the inventory and ssh's configuration"
 FIRST_FRAME_WAITS_S = 0.1  # for the hosts; one that is painted twice comes later
 RESOLVE_AFTER_S = 0.7  # until then the app imports what the next screens need
 WHAT_NOW = (
-    ("Enter", "measures this machine; a profile comes next"),
+    ("J", "measures this machine: a form asks for pattern, block size, jobs, queue depth and target"),
+    ("Enter", "measures it with a profile: presets of whole test plans"),
     ("n", "adds a host; hosts in ~/.ssh/config are listed automatically"),
     ("?", "shows every key"),
 )
@@ -67,7 +68,7 @@ class HostsScreen(FilteredScreen):
         self.hosts_shown = asyncio.Event()
         self.was_read = False  # inventory and ssh config were
         self.resolves = False  # it is time to find out where hosts are
-        self.goes_on = False  # somebody asked for the next screen before that
+        self.goes_on = ""  # the screen that somebody asked for before that
         self.notices: dict[str, str] = {}
         self.columns: tuple[Column[KnownHost], ...] = ()
 
@@ -165,9 +166,9 @@ class HostsScreen(FilteredScreen):
             self.picklist.move_to(first)
         self.show_details()
         self.hosts_shown.set()
-        goes_on, self.goes_on = self.goes_on and self.is_current, False
+        goes_on, self.goes_on = self.goes_on if self.is_current else "", ""
         if goes_on:
-            self.action_next()
+            self.go_on(goes_on)
 
     # -- showing
 
@@ -323,15 +324,23 @@ class HostsScreen(FilteredScreen):
         self.show_rows()
 
     def action_next(self) -> None:
-        """Go on to Profiles, once the hosts are known; with no tick at all, the host under the cursor is meant."""
+        """Go on to Profiles."""
+        self.go_on("profiles")
+
+    def action_job(self) -> None:
+        """Describe a job for the ticked hosts, without a profile."""
+        self.go_on("job")
+
+    def go_on(self, screen: str) -> None:
+        """Go on, once the hosts are known; with no tick at all, the host under the cursor is meant."""
         if not self.was_read:
-            self.goes_on = True
+            self.goes_on = screen
             return
         selection = self.shell.selection
         if not selection.chosen and self.current:
             self.action_tick()
         if selection.ticked:
-            self.shell.go("profiles")
+            self.shell.go(screen)
         else:
             said = f"{some(selection.servers)}: a server is only looked at; " if selection.servers else ""
             more = ", or o lets it generate load" if said else ""

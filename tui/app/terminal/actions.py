@@ -185,6 +185,8 @@ HOSTS = (
     Action("hosts.trust", ("t",), "trust", "Show the ticked hosts' key fingerprints and pin them once you agree",
            footer=8),
     Action("hosts.new", ("n",), "add host", "Add a host to your inventory", footer=5),
+    Action("hosts.job", ("J",), "new job", "Describe a job for the ticked hosts in a form, without a profile",
+           footer=11),
     Action("hosts.pane", ("tab",), "pane", "Go to the details of the host, where j and k scroll, or back to the list",
            call="app.focus_next"),
     Action("hosts.next", ("enter",), "next", "Go on to Profiles", footer=1),

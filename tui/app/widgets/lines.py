@@ -41,12 +41,12 @@ from tui.text.line import (
 )
 
 _COMBINED = re.compile("[\u0300-\u036f\u200d\ufe0f]")
-FANCY = "─━│╭╮╰╯–…·µ▲▼▾▴›✓✗●○■↔←→┌┐└┘├┤┬┴┼•◆±≤‹"
-PLAIN = "-=|++++-~.u^v+->+x*o#-<>+++++++++o*~<<"  # of an order + and -, as in htop: "hostv" reads like a word
+FANCY = "─━│╭╮╰╯–…·µ▲▼▾▴›✓✗●○■↔←→┌┐└┘├┤┬┴┼┿•◆±≤‹"
+PLAIN = "-=|++++-~.u^v+->+x*o#-<>+++++++++|o*~<<"  # of an order + and -, as in htop: "hostv" reads like a word
 ASCII: dict[int, int | str] = dict(str.maketrans(FANCY, PLAIN))
 ASCII |= {0x2800 + dots: "#" if dots else " " for dots in range(256)}
 UPPER, LOWER = 0b00011011, 0b11100100  # dots of a braille character
-BLOCK: dict[int, int | str] = dict(str.maketrans("╭╮╰╯╴╶╵╷━┄✓✗›‹▾▴", "┌┐└┘──││═-√x»«▼▲"))
+BLOCK: dict[int, int | str] = dict(str.maketrans("╭╮╰╯╴╶╵╷━┿┄✓✗›‹▾▴", "┌┐└┘──││═╪-√x»«▼▲"))
 BLOCK |= {0x2800 + dots: " ▀▄█"[bool(dots & UPPER) + 2 * bool(dots & LOWER)] for dots in range(256)}
 LACKING: dict[str, dict[int, int | str]] = {"ascii": ASCII, "block": BLOCK}
 """By set of symbols: what stands for characters that such a terminal lacks. Consoles have fonts without braille."""
