@@ -1,4 +1,4 @@
-"""Live: rate, bandwidth and p99 over all directions in large digits."""
+"""Live: figures in large digits, and marks on the time axes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, Stage, stage
 from tui.app.screens.live_feed import HOST_LINES, Rooms, rooms_of, with_tiles
 from tui.app.widgets.figure_tiles import TILE_LINES, FigureTiles
+from tui.app.widgets.graph_panels import HeatPanel
+from tui.app.widgets.lines import Lines
 from tui.metrics.units import bandwidth, iops, latency
+from tui.model.event import NoteAdded
 from tui.text.digits import FigureTile
 
 
@@ -55,3 +58,18 @@ def test_only_graphs_and_map_get_smaller(room: int, hosts: int, graphs: bool, he
     left = room - found.graphs - found.heat - found.pulse - found.tiles
     assert (found.pulse, found.folds, bool(found.heat)) == (before.pulse, before.folds, bool(before.heat))
     assert left >= min(own, HOST_LINES)
+
+
+async def test_notes_and_lost_hosts_are_marked_on_the_time_axes(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3)).begin().go().measure(3)
+    noted_t = maker.t
+    maker.add(NoteAdded(t=noted_t, text="the cache was dropped"))
+    maker.measure(9).fail(maker.hosts[1], "host-lost", "no answer for 30 s").measure(3)
+    async with stage(maker) as (app, _):
+        axis = app.live.query_one(HeatPanel).axis
+        found = {mark.word: mark.second for mark in axis.marks}
+        lost = app.live.feed.state.current.dropped[maker.hosts[1]]
+        assert found == {"note": int(noted_t), "host lost": int(lost)}
+        for name in ("#live-iops", "#live-bandwidth", "#live-heat"):
+            foot = app.screen.query_one(name, Lines).painted[-1]
+            assert foot.plain.index("◆") < foot.plain.index("✗") and foot.width == app.screen.query_one(name).size.width

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 from statistics import fmean, median, pstdev, quantiles
 from typing import TYPE_CHECKING
@@ -14,10 +15,12 @@ from tui.metrics.registry import direction, each_io_once
 from tui.model.criteria import default
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from tui.model.step_record import DirectionRecord, SeriesRecord, StepRecord, TimingRecord
 
+Rates = Sequence[float | None]
+"""A value a second; None: unknown."""
 STRAGGLER = default("straggler.rate")  # of the median host
 STRAGGLER_HOSTS = 3  # with fewer there is no median to speak of
 TAIL_OF_MEDIAN = default("straggler.tail")  # p99 of a host, in medians of all
@@ -289,13 +292,17 @@ def stalled_of(series: SeriesRecord | None, host: str, *, tail: bool) -> list[in
     if series is None:
         return []
     columns = [column for column in series.columns if column.host == host and direction(column.direction).in_total]
-    if _is_even([column.iops for column in columns]):
+    return stalled_seconds([each.iops for each in columns], [each.bw_bytes_per_s for each in columns], tail=tail)
+
+
+def stalled_seconds(ios: Sequence[Rates], bandwidths: Sequence[Rates], *, tail: bool) -> list[int]:
+    """Return the places at which the sum of some columns, a value a second, is far below its usual value."""
+    if _is_even(ios):
         return []
-    by_ios = _low([column.iops for column in columns])
-    by_bytes = _low([column.bw_bytes_per_s for column in columns])
+    by_ios, by_bytes = _low(ios), _low(bandwidths)
     low = [both for both in range(len(by_ios)) if by_ios[both] and by_bytes[both]]
     rows = [[second for _, second in row] for _, row in groupby(enumerate(low), lambda each: each[1] - each[0])]
-    known = [second for column in columns for second, value in enumerate(column.iops) if value is not None]
+    known = [second for column in ios for second, value in enumerate(column) if value is not None]
     kept = [row for row in rows if len(row) >= STALL_S and (tail or row[-1] < max(known))]
     return [second for row in kept for second in row]
 
@@ -305,7 +312,7 @@ def _hosts(series: SeriesRecord | None) -> list[str]:
     return list(dict.fromkeys(column.host for column in columns if column.host is not None))
 
 
-def _is_even(columns: Sequence[Sequence[float | None]]) -> bool:
+def _is_even(columns: Sequence[Rates]) -> bool:
     """Tell at a glance that no sum of columns is far below the others: the lowest values together are not."""
     known = [[value for value in column if value is not None] for column in columns]
     if any(len(values) < len(column) for values, column in zip(known, columns, strict=True)) or not all(known):
@@ -313,7 +320,7 @@ def _is_even(columns: Sequence[Sequence[float | None]]) -> bool:
     return sum(map(min, known)) >= STALL_SHARE * sum(map(max, known))
 
 
-def _low(columns: Sequence[Sequence[float | None]]) -> list[bool]:
+def _low(columns: Sequence[Rates]) -> list[bool]:
     """Return for each second whether the sum of columns is far below its usual value; an unknown second is not."""
     rows = [[value for value in row if value is not None] for row in zip(*columns, strict=True)]
     sums = [sum(row) if row else None for row in rows]

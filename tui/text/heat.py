@@ -12,13 +12,14 @@ from typing import Literal
 
 from tui.metrics.buckets import value_to_index
 from tui.metrics.registry import METRICS
-from tui.metrics.series import HeatBins, Items, bucket_edge, column_percentiles, merged_items, weights_of
+from tui.metrics.series import SHARES, HeatBins, Items, bucket_edge, column_percentiles, merged_items, weights_of
 from tui.metrics.units import latency
 from tui.text.line import LABEL, TEXT, Line, Run, fit
 from tui.text.plot import TimeAxis
 
 OCTAVE = 64  # buckets each time the latency doubles
 SCALE = 8  # cells of the labels at the left
+LEGEND, CAPTION = 10, "% of I/Os"  # cells of the legend at the right
 CLOSE = 4  # rows of a map in which each may have a label
 ROUND = (range(1, 10), (1, 2, 5), (1, 3), (1,))  # first digits of labels, the densest first
 LATENCY = METRICS["latency"]
@@ -103,6 +104,22 @@ def heat_lines(cells: HeatCells, axis: TimeAxis, size: tuple[int, int], role: st
         label = fit(labels.get(rows - 1 - place, ""), SCALE - 1, right=True) + " "
         lines.append(Line.of((label, LABEL), *joined))
     return lines
+
+
+@lru_cache(maxsize=32)
+def density_lines(rows: int, role: str, look: Look) -> Sequence[Line]:
+    """Return what shades stand for, `LEGEND` cells at the right of a map: the share of a column's I/Os, most first."""
+    caption = rows > CLOSE
+    room = rows - caption
+    step = 1 if room >= len(SHARES) else 2
+    lines = [Line.of((fit(CAPTION, LEGEND, right=True), LABEL))] if caption else []
+    for weight in range(len(SHARES) - 1, -1, -step)[:room]:
+        plain = (RAMP if look == "ascii" else SHADES)[weight]
+        mark: Run = ("██", _shade(role, weight)) if look == "solid" else (plain * 2, role)
+        share = f"{SHARES[weight] * 100:g}" if SHARES[weight] else f"<{SHARES[1] * 100:g}"
+        label = share if caption else f"{share} %"
+        lines.append(Line.of((" ", TEXT), mark, (f" {label}".ljust(LEGEND - 3), LABEL)))
+    return [*lines, *[Line.of((" " * LEGEND, TEXT))] * (rows - len(lines))]
 
 
 @lru_cache(maxsize=32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -306,13 +306,26 @@ LEAST_GAP = 12  # cells between two labels
 TICKS_S = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 
 
+class TimeMark(Struct, frozen=True):
+    """Something that happened in a second of the run: its sign and role, and the word that a legend has for it."""
+
+    second: int
+    sign: str
+    role: str
+    word: str
+
+
 @dataclass(frozen=True, slots=True)
 class TimeAxis:
-    """`span_s` seconds of the run from second `start_s` on; `cursor_s` is the second that is looked at."""
+    """`span_s` seconds of the run from second `start_s` on; `cursor_s` is the second that is looked at.
+
+    Of `marks` in one column the last one is shown.
+    """
 
     start_s: int
     span_s: int
     cursor_s: int | None = None
+    marks: tuple[TimeMark, ...] = ()
 
     @property
     def cursor_text(self) -> str:
@@ -331,15 +344,33 @@ class TimeAxis:
             at = ((second - self.start_s + 1) * columns - 1) // self.span_s
         return max(0, min(columns - 1, at))
 
-    def labels(self, columns: int) -> str:
-        """Return the times under the axis in exactly `columns` cells: round ones, each beginning where it lies."""
+    def labels(self, columns: int, taken: Collection[int] = ()) -> str:
+        """Return the times under the axis in exactly `columns` cells: round ones, each beginning where it lies.
+
+        A time that would stand in a column that is `taken` is left out.
+        """
         step = next((tick for tick in TICKS_S if tick * columns / self.span_s >= LEAST_GAP), TICKS_S[-1])
         line = [" "] * columns
         for second in range(0, self.span_s, step):
             text, at = clock(second), self.column_of(self.start_s + second, columns)
-            if at + len(text) <= columns:
+            if at + len(text) <= columns and not any(at <= column < at + len(text) for column in taken):
                 line[at : at + len(text)] = text
         return "".join(line)
+
+    def foot(self, columns: int, filler: str) -> list[Run]:
+        """Return the times and marks under the axis, set into a frame's line."""
+        seconds = range(self.start_s, self.start_s + self.span_s)
+        marks = {self.column_of(mark.second, columns): mark for mark in self.marks if mark.second in seconds}
+        times = self.labels(columns, marks)
+        cells: list[Run] = [(text, LABEL) if text != " " else (filler, FAINT) for text in times]
+        for column, mark in marks.items():
+            cells[column] = (mark.sign, mark.role)
+        return [("".join(text for text, _ in group), role) for role, group in groupby(cells, key=lambda cell: cell[1])]
+
+    @property
+    def legend(self) -> list[Run]:
+        """What the marks mean, each kind once."""
+        return list(dict.fromkeys((f"{mark.sign} {mark.word}", mark.role) for mark in self.marks))
 
 
 def axis_of(start_s: int, planned_s: float | None, elapsed_s: float, cursor_s: int | None = None) -> TimeAxis:

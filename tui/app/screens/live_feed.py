@@ -199,7 +199,7 @@ def last_time(journal: Path) -> float:
 
 
 ROOMY_LINES = 30  # from this height on there is room for graphs beside the heat map, and for two lines of health
-GRAPHS, MOST_GRAPHS = 6, 15
+GRAPHS, MOST_GRAPHS = 5, 15
 HEAT, LEAST_HEAT, MOST_HEAT = 7, 5, 26
 CLEAR_HEAT = 7  # with less of a map, what is known so far of two directions gives way to it
 HOST_LINES, LEAST_HOST_LINES = 6, 4  # with their heading

@@ -244,7 +244,7 @@ def _cut(runs: list[Run], width: int) -> list[Run]:
     if width_of_runs(runs) <= width:
         return runs
     *kept, (text, role) = clip(runs, width)
-    words = text.removesuffix("…").rpartition(" ")[0].rstrip(" ,;:·")
+    words = text.rstrip().removesuffix("…").rpartition(" ")[0].rstrip(" ,;:·")
     return [*kept, (f"{words}…" if words else text, role)]
 
 

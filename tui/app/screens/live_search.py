@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tui.analysis.previous_run import Behind
 
 Together = tuple[str, ...]  # directions whose latencies are shown together
-HEAT_FRAME = 12  # cells of the heat map that are no columns
+HEAT_FRAME = 22  # cells of the heat map that are no columns
 
 
 class LatenciesScreen(WatchingScreen):

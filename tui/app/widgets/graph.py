@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 
 from tui.app.widgets.lines import Lines
@@ -23,14 +24,13 @@ from tui.text.line import (
     with_cell,
 )
 from tui.text.plot import TimeAxis, spread_over
+from tui.text.scale import Tick, level_of, room_of, ticks_of, with_ticks
 from tui.text.sparkline import Symbols, area, spark
 
 Value = float | None
 NICE = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 BLOCKS = " ▁▂▃▄▅▆▇█"
 FULL = 8
-LEVELS = "▁─▔"  # a line low, in the middle or high in its cell
-PLAIN_LEVELS = "_-'"
 
 
 def nice_ceiling(value: float, base: int = 1000) -> float:
@@ -88,22 +88,14 @@ def with_level(
     """Return the rows of an area with a line at these values, one a column; it keeps the colour of what it crosses."""
     if not values:
         return list(rows)
-    marks = PLAIN_LEVELS if symbols == "ascii" else LEVELS
     cells = [[(mark, key) for text, key in row for mark in text] for row in rows]
     for column, value in enumerate(values):
         if value is None or not cells:
             continue
-        row, mark = _place(value / top, len(cells), marks, hanging=hanging)
+        row, mark = level_of(value / top, len(cells), symbols, hanging=hanging)
         if column < len(cells[row]):
             cells[row][column] = _over(cells[row][column], mark)
     return [joined(row) for row in cells]
-
-
-def _place(share: float, rows: int, marks: str, *, hanging: bool) -> tuple[int, str]:
-    """Return the row, 0 at the top, and the mark of a height; what hangs grows downwards."""
-    level = max(0, min(rows * len(marks) - 1, int(share * rows * len(marks))))
-    row, third = divmod(level, len(marks))
-    return (row, marks[-1 - third]) if hanging else (rows - 1 - row, marks[third])
 
 
 def _over(cell: Run, mark: str) -> Run:
@@ -159,6 +151,8 @@ def joined(cells: Iterable[Run]) -> tuple[Run, ...]:
 NO_AXIS = TimeAxis(0, 60)
 ROUND_FRAME = "╭╮╰╯─│"
 ASCII_FRAME = "++++-|"
+LEAST_ROWS = 2  # between the frame's lines
+ROOMY_COLUMNS = 40  # of a graph whose scale says its unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,46 +194,65 @@ class GraphPanel(Lines):
         super().__init__(id=id)
         self.symbols = symbols
         self.graph = Graph("", ())
+        self.told = False  # the figures of a single direction stand elsewhere
 
     def show(self, graph: Graph) -> None:
         """Show another state of the graph."""
         self.graph = graph
         self.update_lines()
 
+    def leave_out(self, *, told: bool) -> None:
+        """Leave out the figures of a single direction, or show them."""
+        if told != self.told:
+            self.told = told
+            self.update_lines()
+
     def build(self, width: int, height: int) -> list[Line]:
-        """Frame, figure line, area."""
-        inner = width - 4
-        if inner < 4 or height < 4:
+        """Frame with title and figures, the area beside its scale, times."""
+        inner, rows = width - 4, height - 2
+        if inner < 4 or rows < LEAST_ROWS:
             return []
-        body = self._body(inner, height - 3)
-        top = self._scale(inner)
         sides = ASCII_FRAME if self.symbols == "ascii" else ROUND_FRAME
-        rows = [tuple(self._figure_line(inner)), *body]
-        framed = [Line.of((sides[5] + " ", FAINT), *padded(row, inner), (" " + sides[5], FAINT)) for row in rows]
-        if len(self.graph.title) + len(top) + 5 > width - 4:
-            top = top.removeprefix("0–")
-        head = frame_line(sides[0], sides[4], sides[1], [(self.graph.title, "title")], [(top, LABEL)], width)
-        return [head, *framed, self._foot(sides, inner, timed=bool(top))]
+        top = self._top(inner)
+        ticks = self._ticks(inner, rows, top)
+        room = room_of(ticks, inner)
+        body = self._body(inner - room, rows, top)
+        lines_of_its_own = any(layer.behind for layer in self.graph.layers)
+        body = with_ticks(body, ticks, room, grid=not lines_of_its_own) if room else body
+        framed = [Line.of((sides[5] + " ", FAINT), *padded(row, inner), (" " + sides[5], FAINT)) for row in body]
+        return [Line.of(*self._head(sides, width)), *framed, self._foot(sides, inner, room)]
 
-    def _figure_line(self, inner: int) -> list[Run]:
-        """The figure, and at the right what else is known: what it is watched against before all."""
+    def _head(self, sides: str, width: int) -> list[Run]:
+        """The upper frame: title and figures; at the right what else is known, first what it is compared with."""
         graph = self.graph
+        told = self.told and len(graph.layers) == 1
+        figures: list[Run] = [] if told or not graph.figures else [(" ", TEXT), *graph.figures]
+        left: list[Run] = [(f" {graph.title} ", "title"), *figures, (" " if figures else "", TEXT)]
         against: list[Run] = [("─ ", BRIGHT), (graph.against, LABEL)] if graph.against else []
-        aside = [*graph.aside, ("  ", LABEL), *against] if against and graph.aside else [*graph.aside, *against]
-        fits = width_of_runs([*graph.figures, *aside]) < inner
-        return spread(graph.figures, aside if fits or not against else against, inner)
+        parts = [*([run] for run in graph.axis.legend), [] if told else graph.aside, against]
+        right = joined_parts(parts, width - 6 - width_of_runs(left))
+        right = [(" ", TEXT), *right, (" ", TEXT)] if right else []
+        inside = spread(left, right, width - 4, sides[4], FAINT)
+        return [(sides[0] + sides[4], FAINT), *inside, (sides[4] + sides[1], FAINT)]
 
-    def _foot(self, sides: str, inner: int, *, timed: bool) -> Line:
+    def _foot(self, sides: str, inner: int, room: int) -> Line:
         """The lower frame, with the times of the axis set into it."""
-        times = self.graph.axis.labels(inner) if timed else ""
-        return Line.of((sides[2] + sides[4], FAINT), *times_in_frame(times.ljust(inner), sides[4]),
-                       (sides[4] + sides[3], FAINT))  # fmt: skip
+        timed = any(layer.values for layer in self.graph.layers)
+        times = self.graph.axis.foot(inner - room, sides[4]) if timed else [(sides[4] * (inner - room), FAINT)]
+        return Line.of((sides[2] + sides[4] * (1 + room), FAINT), *times, (sides[4] + sides[3], FAINT))
 
-    def _scale(self, inner: int) -> str:
-        """Return the scale's top as text; empty without values."""
-        if not any(layer.values for layer in self.graph.layers):
-            return ""
-        return f"0–{self.graph.scale(self._top(inner))}"
+    def _ticks(self, inner: int, rows: int, top: float) -> list[Tick]:
+        """The scale; none without values. Where there is little room a unit stands in the figures alone."""
+        graph = self.graph
+        if not any(layer.values for layer in graph.layers) or graph.notes:
+            return []
+        below = rows // 2 if len(graph.layers) > 1 else 0
+        ticks = partial(ticks_of, top, rows - below, symbols=self.symbols, base=graph.base, below=below)
+        found = ticks(graph.scale)
+        units = {text.partition(" ")[2] for each in found if (text := each.text) != "0"}
+        if inner >= ROOMY_COLUMNS or len(units) > 1:
+            return found
+        return ticks(lambda value: graph.scale(value).partition(" ")[0])
 
     def _top(self, columns: int) -> float:
         shown = [self._spread(layer.values, layer, columns) for layer in self.graph.layers]
@@ -257,7 +270,7 @@ class GraphPanel(Lines):
         weights, axis = layer.behind_weights, self.graph.axis
         return spread_over(layer.behind, layer.behind_s, axis, columns, peaks=layer.peaks, weights=weights)
 
-    def _body(self, inner: int, rows: int) -> list[tuple[Run, ...]]:
+    def _body(self, inner: int, rows: int, top: float) -> list[tuple[Run, ...]]:
         graph = self.graph
         lines: list[tuple[Run, ...]] = list(graph.notes)
         if graph.meter is not None:
@@ -267,10 +280,9 @@ class GraphPanel(Lines):
             blank: tuple[Run, ...] = ()
             text: tuple[Run, ...] = ((fit(graph.empty, inner), LABEL),)
             return [*lines, *([text] if graph.empty else []), *[blank] * rows][:rows]
-        return [*lines, *self._areas(inner, room)]
+        return [*lines, *self._areas(inner, room, top)]
 
-    def _areas(self, inner: int, rows: int) -> list[tuple[Run, ...]]:
-        top = self._top(inner)
+    def _areas(self, inner: int, rows: int, top: float) -> list[tuple[Run, ...]]:
         if len(self.graph.layers) == 1:
             found = self._area(self.graph.layers[0], (inner, rows), top, hanging=False)
         else:
@@ -292,10 +304,12 @@ class GraphPanel(Lines):
         return with_level(rows, self._behind(layer, size[0]), top, self.symbols, hanging=hanging)
 
 
-def times_in_frame(times: str, filler: str) -> list[Run]:
-    """Return times set into a frame line, as wide as they are."""
-    runs = [(filler if mark == " " else mark, FAINT if mark == " " else LABEL) for mark in times]
-    return list(joined(runs))
+def joined_parts(parts: Sequence[Sequence[Run]], room: int) -> list[Run]:
+    """Return the parts that have room in so many cells, apart from each other; the last ones are kept longest."""
+    kept = [part for part in parts if part]
+    while kept and sum(width_of_runs(part) + 2 for part in kept) - 2 >= room:
+        del kept[0]
+    return [run for place, part in enumerate(kept) for run in ([("  ", TEXT)] if place else []) + [*part]]
 
 
 def frame_line(start: str, filler: str, end: str, left: Sequence[Run], right: Sequence[Run], width: int) -> Line:

@@ -16,13 +16,12 @@ from tui.app.widgets.graph import (
     Value,
     frame_line,
     merge_values,
-    times_in_frame,
 )
 from tui.app.widgets.lines import Lines
 from tui.metrics.registry import BOTH, METRICS, MIXED, Metric, direction, in_order
 from tui.metrics.series import HeatBins
 from tui.metrics.units import Parts, latency, share, size
-from tui.text.heat import LINES, MARKS, SCALE, HeatCells, Look, heat_lines
+from tui.text.heat import LEGEND, LINES, MARKS, SCALE, HeatCells, Look, density_lines, heat_lines
 from tui.text.line import ACCENT, FAINT, LABEL, VALUE, Line, Run, padded, width_of
 from tui.text.plot import TimeAxis, merged
 from tui.text.sparkline import Symbols
@@ -321,11 +320,15 @@ class HeatPanel(Lines):
             return []
         sides = ASCII_FRAME if self.symbols == "ascii" else ROUND_FRAME
         title, legend = self._heading(width - 4)
+        marks = [] if self.cells.empty else self.axis.legend
+        legend = [*marks, *legend] if _fits(title, [*marks, *legend], width - 4) else legend
         head = frame_line(sides[0], sides[4], sides[1], [(title, "title")], legend, width)
         if self.cells.empty:
             body = [Line.of(("no load yet", LABEL)), *[Line()] * (rows - 1)]
         else:
-            body = heat_lines(self.cells, self.axis, (inner, rows), self.role, self.look)
+            legend_lines = density_lines(rows, self.role, self.look)
+            map_lines = heat_lines(self.cells, self.axis, (inner - LEGEND, rows), self.role, self.look)
+            body = [Line.of(*a.runs, *b.runs) for a, b in zip(map_lines, legend_lines, strict=True)]
         framed = [Line.of((sides[5] + " ", FAINT), *padded(row.runs, inner), (" " + sides[5], FAINT)) for row in body]
         return [head, *framed, self._foot(sides, inner)]
 
@@ -355,8 +358,9 @@ class HeatPanel(Lines):
 
     def _foot(self, sides: str, inner: int) -> Line:
         """Return the lower frame with the times set into it."""
-        times = times_in_frame(self.axis.labels(inner - SCALE), sides[4])
-        return Line.of((sides[2] + sides[4] * (SCALE + 1), FAINT), *times, (sides[4] + sides[3], FAINT))
+        columns = inner - SCALE - (0 if self.cells.empty else LEGEND)
+        after = sides[4] * (inner - SCALE - columns + 1) + sides[3]
+        return Line.of((sides[2] + sides[4] * (SCALE + 1), FAINT), *self.axis.foot(columns, sides[4]), (after, FAINT))
 
 
 def _fits(title: str, legend: Iterable[Run], room: int) -> bool:

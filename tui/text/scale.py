@@ -1,0 +1,99 @@
+"""The value axis of a chart a few rows high: round values, each with a mark at its exact height."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from tui.text.line import FAINT, LABEL, TEXT, Run, fit, width_of
+from tui.text.sparkline import Symbols
+
+MOST_STEPS = 5
+QUARTERS = 4  # a round step is a whole number of quarters of its unit
+MOST_DIGITS = 3  # that a label shows
+LEVELS = "▁─▔"  # a line low, in the middle or high in its cell
+PLAIN_LEVELS = "_-'"
+LEAST_COLUMNS = 16  # of a chart beside its labels
+MOST_EMPTY = "\u2800 "
+
+
+class Tick(Struct, frozen=True):
+    """A value of an axis: the row that it lies in, 0 at the top, its mark there, and its text."""
+
+    row: int
+    mark: str
+    text: str
+
+
+def level_of(share: float, rows: int, symbols: Symbols, *, hanging: bool = False) -> tuple[int, str]:
+    """Return the row, 0 at the top, and the mark of a height from 0 to 1; what hangs grows downwards."""
+    marks = PLAIN_LEVELS if symbols == "ascii" else LEVELS
+    level = max(0, min(rows * len(marks) - 1, int(share * rows * len(marks))))
+    row, third = divmod(level, len(marks))
+    return (row, marks[-1 - third]) if hanging else (rows - 1 - row, marks[third])
+
+
+def steps_of(top: float, rows: int, base: int = 1000) -> int:
+    """Return into how many round steps an axis from 0 to `top` is divided: as many as `rows` rows keep apart."""
+    most = min(MOST_STEPS, (rows + 1) // 2)
+    return next((count for count in range(most, 1, -1) if _is_round(top / count, base)), 1)
+
+
+def _is_round(value: float, base: int) -> bool:
+    while value >= base:
+        value /= base
+    while 0 < value < 1:
+        value *= base
+    quarters = value * QUARTERS
+    digits = f"{value:.6g}".replace(".", "").strip("0")
+    return value > 0 and abs(quarters - round(quarters)) < 1e-6 and len(digits) <= MOST_DIGITS
+
+
+def ticks_of(
+    top: float,
+    rows: int,
+    text: Callable[[float], str],
+    symbols: Symbols,
+    *,
+    base: int = 1000,
+    below: int = 0,
+) -> list[Tick]:
+    """Return the ticks of `rows` rows from 0 to `top`; of `below` rows more that hang from 0 the same downwards."""
+    count = steps_of(top, min(rows, below) if below else rows, base)
+    found = [Tick(*level_of(step / count, rows, symbols), text(top * step / count)) for step in range(1, count + 1)]
+    zero = Tick(*level_of(0.0, rows, symbols), "0")
+    found = [zero, *found] if all(each.row != zero.row for each in found) else found
+    for step in range(1, count + 1) if below else ():
+        row, mark = level_of(step / count, below, symbols, hanging=True)
+        found.append(Tick(rows + row, mark, text(top * step / count)))
+    return found
+
+
+def room_of(ticks: Sequence[Tick], width: int) -> int:
+    """Return the cells of labels and marks beside a chart of `width` cells in all; 0: there is no room for them."""
+    room = max((width_of(each.text) for each in ticks), default=-1) + 1
+    return room if width - room >= LEAST_COLUMNS else 0
+
+
+def with_ticks(rows: Sequence[Sequence[Run]], ticks: Sequence[Tick], room: int, *, grid: bool) -> list[tuple[Run, ...]]:
+    """Return the rows of a chart behind their labels, `room` cells.
+
+    `grid`: from each mark a weak line where the chart is empty; the frame is the line of the outer ones.
+    """
+    known = {each.row: each for each in ticks}
+    found: list[tuple[Run, ...]] = []
+    for place, row in enumerate(rows):
+        tick = known.get(place)
+        if tick is None:
+            found.append(((" " * room, TEXT), *row))
+            continue
+        label = fit(tick.text, room - 1, right=True)
+        runs = [_ruled(run, tick.mark) for run in row] if grid and 0 < place < len(rows) - 1 else row
+        found.append(((label, LABEL), (tick.mark, FAINT), *runs))
+    return found
+
+
+def _ruled(run: Run, mark: str) -> Run:
+    text, role = run
+    return (mark * len(text), FAINT) if role == TEXT and not text.strip(MOST_EMPTY) else run

@@ -1,0 +1,57 @@
+"""What happened on the time axis of a load that runs: a host stalled or was lost, somebody left a note."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tui.text.line import ACCENT, BAD, WARN
+from tui.text.plot import TimeMark
+
+if TYPE_CHECKING:
+    from tui.journal.state import RunState
+    from tui.judge.live import LiveFindings
+
+STALL = "stall"  # the check
+MOST_HOSTS = 16  # whose stalls are looked for; a stall that more hosts share is seen in these too
+
+
+class Marks:
+    """The marks of a run; seconds without I/O are looked for when their check has found some anew."""
+
+    def __init__(self) -> None:
+        self._of: object = None  # the finding that they are of
+        self._stalled: Sequence[int] = ()
+
+    def of(self, state: RunState, found: LiveFindings | None, host: str | None = None) -> tuple[TimeMark, ...]:
+        """Return the marks of the load that is shown: of all hosts, or of one. The gravest of a second comes last."""
+        lost = {name: t for name, t in state.current.dropped.items() if host in (None, name)}
+        marks = [TimeMark(int(note.t), "◆", ACCENT, "note") for note in state.notes]
+        marks += [TimeMark(second, "!", WARN, "I/O stalled") for second in self.stalls(state, found, host)]
+        return (*marks, *(TimeMark(int(t), "✗", BAD, "host lost") for t in lost.values()))
+
+    def stalls(self, state: RunState, found: LiveFindings | None, host: str | None) -> Sequence[int]:
+        """Return the seconds of the run in which a host began to stand still."""
+        told = next((each for each in (found.now if found is not None else ()) if each.finding.id == STALL), None)
+        if told is None:
+            return ()
+        key = (told.finding, host)
+        if self._of is None or self._of != key:
+            names = [name for name in told.hosts if host in (None, name)][:MOST_HOSTS]
+            self._of, self._stalled = key, sorted({second for name in names for second in stalls_of(state, name)})
+        return self._stalled
+
+
+def stalls_of(state: RunState, host: str) -> list[int]:
+    """Return the seconds of the run in which a host began to stand still."""
+    from tui.judge.hosts import stalled_seconds
+
+    view = state.hosts.get(host)
+    span = view.total.span if view is not None else None
+    if view is None or span is None:
+        return []
+    columns: Mapping[str, Sequence[float | None]] = {
+        name: view.total.values(name, *span) for name in ("iops", "bandwidth")
+    }
+    still = stalled_seconds([columns["iops"]], [columns["bandwidth"]], tail=True)
+    return [span[0] + second for second in still if second - 1 not in still]
