@@ -23,9 +23,10 @@ from tui.model.event import (
     TelemetryColumns,
     TelemetrySample,
 )
-from tui.model.plan import Headline, MpiLaunch, Plan
+from tui.model.plan import Headline, MpiLaunch, Plan, Step
 from tui.model.rundir import PLAN_FILE
 from tui.text.plot import TimeAxis
+from tui.view.live_operations import operation_tiles
 
 HOSTS = ("c1", "c2")
 
@@ -99,6 +100,24 @@ async def test_the_iteration_before_tells_what_is_left_and_how_long_phases_take(
         header = app.text_of("#live-header")
         assert "left ~1:15" in header and "58 %" in header
         assert "IOPS" not in app.text_of("#live-hosts") and "creates/s" not in app.text_of("#live-hosts")
+
+
+def test_the_phase_of_now_is_told_in_large_digits_as_a_bound_that_comes_down() -> None:
+    launch = MpiLaunch("/mnt", 10, 100, 3)  # 2000 operations a phase on two hosts
+    step = Step(0, "mdtest", "mdtest", {}, [], None, directions=["create", "stat"], mpi=launch)
+    view = MetadataView(step=0)
+    view.enter(phase("create"))
+    bounds = [operation_tiles(view, step, 2, now)[0] for now in (0.5, 2.0, 4.0)]
+    assert [tile.number for tile in bounds] == ["–", "<1.00", "<500"] and "iteration 1 of 3" in bounds[0].title
+    view.enter(phase("stat", t=4.0, ended="create", ops=2000, seconds=4.0))
+    now, create = operation_tiles(view, step, 2, 9.0)
+    assert now.title.startswith("stat") and create.number == "500" and create.drop > now.drop
+    told = {name: OperationResult(mean=mean) for name, mean in (("create", 444.0), ("stat", 333.0))}
+    whole = MetadataResult(
+        t=9.0, step=0, tool="mdtest", version="", tasks=20, nodes=2, items=100, iterations=3, operations=told
+    )
+    view.result = whole
+    assert [tile.number for tile in operation_tiles(view, step, 2, 9.0)] == ["444", "333"]
 
 
 async def test_after_mdtests_last_word_no_phase_goes_on(maker: RunMaker) -> None:

@@ -124,9 +124,10 @@ class LiveScreen(RoomsScreen):
             graphs = with_behind(graphs, subject, self.behind, state.current.step, self.host or "")
         self.paint_graphs(graphs, counted=bool(counted))
         self.paint_heat(waits, axis)
-        at = axis.cursor_s
-        tail = None if at is None else self.query_one(HeatPanel).cells.percentiles(at, at + 1).get(99.0)
-        self.query_one(FigureTiles).show(live_tiles(subject, waits, axis, tail, counted))
+        if live_text.metadata_step(state, self.plan) is None:
+            at = axis.cursor_s
+            tail = None if at is None else self.query_one(HeatPanel).cells.percentiles(at, at + 1).get(99.0)
+            self.query_one(FigureTiles).show(live_tiles(subject, waits, axis, tail, counted))
         said_of_host = live_text.host_facts(state, view, self.table.found, self.table.spread, axis.cursor_s)
         self.query_one("#live-facts", HostFactsBar).show(*said_of_host, self.detail_lines(axis))
         kind = live_text.latency_kind_of(state, self.plan)

@@ -17,10 +17,12 @@ from tui.app.widgets.graph import GraphPanel, Pulse
 from tui.app.widgets.host_rows import ServerTable
 from tui.app.widgets.run_panels import Banner, HostFactsBar, MessageLog, OperationsPanel, PercentileTable
 from tui.app.widgets.search_panel import MatrixPanel
+from tui.view.live_operations import operation_tiles
 
 CHROME_LINES = 4  # top bar, two lines of header, footer
 STRIPS = ("banner", "health")  # as high as their lines
 FIXED = ("percentiles", "messages")  # widgets whose height does not give way
+LEAST_OPERATIONS = 2  # lines of the rates of an MPI benchmark above its operations
 LEAST_MATRIX = 3  # a heading, the axes, one row
 
 
@@ -73,11 +75,16 @@ class RoomsScreen(VersusScreen):
         moved = step.mpi.bytes_per_op if step.mpi is not None else 0
         beside = live_series.Beside(self.together, self.shell.symbols.name, word, rates, moved)
         room = self.room_for_operations(messages)
+        tiles = operation_tiles(at.metadata, step, len(state.hosts), state.clock.now)
+        lines = TILE_LINES if tiles and room >= TILE_LINES + len(step.directions) + LEAST_OPERATIONS else 0
+        self.query_one(FigureTiles).show(tiles)
+        self.give("figures", lines)
+        room -= lines
         phases, now = tuple(step.directions), state.clock.now
         make = partial(live_series.live_lines, at.metadata, now, phases=phases, room=room, beside=beside)
         height = len(make(self.size.width - 2))
         self.query_one("#live-operations", OperationsPanel).show(make, height)
-        return height
+        return height + lines
 
     def room_for_operations(self, messages: int) -> int:
         """Return the lines that a metadata benchmark has: all but those of some hosts, servers and messages."""
@@ -130,8 +137,8 @@ class RoomsScreen(VersusScreen):
         self.query_one(Pulse).brief = rooms.tiles > 0
         for name in self.RATES:
             self.query_one(f"#live-{name}", GraphPanel).leave_out(told=rooms.tiles > 0)
-        wide = (rooms.graphs, rooms.heat, rooms.pulse, rooms.tiles)
-        for name, lines in zip(("graphs", "heat", "pulse", "figures"), wide, strict=True):
+        wide = {"graphs": rooms.graphs, "heat": rooms.heat, "pulse": rooms.pulse}
+        for name, lines in (wide | {"figures": rooms.tiles} if sampled else wide).items():
             self.give(name, lines)
         counts = bool(live_text.operation_of(self.feed.state, self.plan))
         away = {"latency" if rooms.heat else "", "bandwidth" if counts else ""}  # files stay empty

@@ -29,6 +29,7 @@ from tui.text.line import (
 )
 from tui.text.plot import TimeAxis, axis_of, spread_over
 from tui.text.sparkline import Symbols, area
+from tui.view.live_operations import COLOURS, mean_of
 
 if TYPE_CHECKING:
     from tui.journal.progress import MetadataView
@@ -220,7 +221,6 @@ TOTAL = 11  # cells of a lane's time, or of its figure
 SHORT_S = 10.0
 MOST_LANES = 8
 LEAST_OVER_TIME = 4  # rule, phases, one lane, times
-COLOURS = {"write": "write", "create": "write", "stat": "read", "read": "latency", "remove": "other"}
 PHASES = ("create", "stat", "read", "remove")
 
 
@@ -265,11 +265,11 @@ def live_lines(
 def rate_lines(view: MetadataView, now: float, width: int, phases: tuple[str, ...], beside: Beside) -> list[Line]:
     """Return where it is, and a row an operation with its rates."""
     before = CELL if beside.rates else 0
-    columns = max(1, min(view.iterations, (width - NAME - SPREAD - before) // CELL))
+    columns = max(1, min(view.iterations, (width - NAME - SPREAD - CELL - before) // CELL))
     first = max(1, view.iteration - columns + 1)
     shown = range(first, first + columns)
     head = Line.of(*clip([("Operations  ", "title"), *where(view, now)], width))
-    titles = "".join(f"{f'it. {number}':>{CELL}}" for number in shown) + f"{'spread':>{SPREAD}}"
+    titles = "".join(f"{f'it. {number}':>{CELL}}" for number in shown) + f"{'mean':>{CELL}}{'spread':>{SPREAD}}"
     metric = metric_of_operation(beside.bytes_per_op)
     name = (fit(metric.counted or metric.title, NAME), LABEL)
     lines = [head, Line.of(name, (titles, LABEL), (f"{beside.word:>{before}}", LABEL))]
@@ -287,6 +287,10 @@ def _operation(view: MetadataView, phase: str, shown: range, beside: Beside, bef
         found, running = rates.get(number), here and number == view.iteration
         text = f"{'~' if found.estimated else ''}{found.text}" if found else "now" if running else "·"
         runs.append((f"{text:>{CELL}}", VALUE if found else "accent" if running else FAINT))
+    mean = mean_of(view, phase) if len(rates) > 1 or view.result is not None else None
+    exact = view.result is not None or not any(each.estimated for each in rates.values())
+    known = metric_of_operation(moved).text(rate_of_operation(mean, moved)) if mean is not None else ""
+    runs.append((f"{known if exact or not known else f'~{known}':>{CELL}}", VALUE))
     values = [each.rate for each in rates.values()]
     apart = (max(values) - min(values)) / max(values) if len(values) > 1 and max(values) else None
     runs.append((f"{'' if apart is None else units.percent(apart):>{SPREAD}}", LABEL))

@@ -1,0 +1,82 @@
+"""The rates of an MPI benchmark that runs, in large digits: the phase of now first, then the newest of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tui.metrics.registry import metric_of_operation, rate_of_operation
+from tui.metrics.units import UNKNOWN
+from tui.text.digits import FigureTile
+from tui.text.line import VALUE
+
+if TYPE_CHECKING:
+    from tui.journal.progress import Finished, MetadataView
+    from tui.model.plan import Step
+
+COLOURS = {"write": "write", "create": "write", "stat": "read", "read": "latency", "remove": "other"}
+LEAST_S = 1.0  # of a phase that a bound is told of
+
+
+def operation_tiles(view: MetadataView | None, step: Step, hosts: int, now: float) -> list[FigureTile]:
+    """Return a tile an operation; none before the first phase.
+
+    mdtest prints nothing within a phase. What is known of the phase of now is that it has not done all of its
+    operations yet: a bound that comes down on the rate.
+    """
+    if view is None or not view.phase or step.mpi is None:
+        return []
+    moved = step.mpi.bytes_per_op
+    phases: Sequence[str] = step.directions
+    at = phases.index(view.phase) if view.phase in phases and not view.over else 0
+    tiles: list[FigureTile] = []
+    for place, phase in enumerate((*phases[at:], *phases[:at])):
+        if phase == view.phase and not view.over:
+            planned = step.mpi.items * step.mpi.ranks(hosts)
+            tiles.append(_running(view, phase, planned, now, moved))
+        elif view.result is not None:
+            tiles.append(_whole(view, phase, moved, place))
+        elif (found := newest(view, phase)) is not None:
+            aside = "estimated" if found.estimated else ""
+            tiles.append(_tile(f"{phase}  it. {found.iteration}", found.rate, moved, phase, aside, place))
+    return tiles
+
+
+def newest(view: MetadataView, phase: str, before: int | None = None) -> Finished | None:
+    """Return what is known of the newest iteration of an operation, of those `before` one."""
+    known = (each for each in view.finished if each.operation == phase and (before is None or each.iteration < before))
+    return max(known, key=lambda each: each.iteration, default=None)
+
+
+def _running(view: MetadataView, phase: str, planned: int, now: float, moved: int) -> FigureTile:
+    last = newest(view, phase, view.iteration)
+    count = last.rate * last.seconds if last is not None else planned
+    elapsed = now - view.since_t
+    bound = count / elapsed if elapsed >= LEAST_S and count else None
+    title = f"{phase}  iteration {view.iteration} of {view.iterations}"
+    aside = f"it. {last.iteration}: {'~' if last.estimated else ''}{last.text}" if last is not None else ""
+    return _tile(title, bound, moved, phase, aside, 0, sign="<")
+
+
+def _whole(view: MetadataView, phase: str, moved: int, place: int) -> FigureTile:
+    mean = mean_of(view, phase)
+    count = sum(each.operation == phase for each in view.finished)
+    return _tile(phase, mean, moved, phase, f"mean of {count} iterations" if count > 1 else "", place)
+
+
+def mean_of(view: MetadataView, phase: str) -> float | None:
+    """Return the mean rate of an operation: the tool's own once it has told it, else that of the iterations so far."""
+    told = view.result.operations.get(phase) if view.result is not None else None
+    if told is not None and told.mean is not None:
+        return told.mean
+    rates = [each.rate for each in view.finished if each.operation == phase]
+    return sum(rates) / len(rates) if rates else None
+
+
+def _tile(
+    title: str, rate: float | None, moved: int, phase: str, aside: str = "", drop: int = 0, sign: str = ""
+) -> FigureTile:
+    if rate is None:
+        return FigureTile(title, UNKNOWN, "", COLOURS.get(phase, VALUE), aside, drop)
+    number, unit = metric_of_operation(moved).split(rate_of_operation(rate, moved))
+    return FigureTile(title, sign + number, unit, COLOURS.get(phase, VALUE), aside, drop)
