@@ -383,7 +383,7 @@ def knee_text(found: KneeAt, scale: FigureScale) -> str:
 def remarks(tables: Sequence[MatrixTable]) -> list[str]:
     """Return how to read the tables: what their marks mean, and what figures of repetitions are."""
     blocks = (text for table in tables if table.axes for text in block_texts(table.cells))
-    return [text for text in (_legend(tables), _repetitions(tables), *blocks, *map(_equals, tables)) if text]
+    return [text for text in (legend(tables), _repetitions(tables), *blocks, *map(_equals, tables)) if text]
 
 
 def _equals(table: MatrixTable) -> str:
@@ -397,7 +397,7 @@ def _equals(table: MatrixTable) -> str:
     return f"within noise of the best, {best.name}: {named}{more} (by {known_by([best, *equal])})"
 
 
-def _legend(tables: Sequence[MatrixTable]) -> str:
+def legend(tables: Sequence[MatrixTable]) -> str:
     """Return what the marks in these grids mean, those that occur; lists say it in words, knees have a line each."""
     cells = [cell for table in tables if table.is_grid for cell in table.cells]
     states = [state for state in SAID if any(cell.state == state for cell in cells)]

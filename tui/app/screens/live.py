@@ -76,11 +76,13 @@ class LiveScreen(RoomsScreen):
     # -- building
 
     def compose_body(self) -> Iterable[Widget]:
-        """Header, health, graphs, heat map, percentiles, hosts, messages."""
+        """Header, health, matrix or search, figures, graphs, heat map, percentiles, hosts, messages."""
         symbols = self.shell.symbols
         yield RunHeader(symbols.name, id="live-header")
         yield Banner(id="live-banner")
         yield Banner(id="live-health")
+        yield MatrixPanel(symbols.name, id="live-matrix")
+        yield SearchPanel(symbols.name, id="live-search")
         yield FigureTiles(symbols.name, id="live-figures")
         yield Pulse(symbols.name, id="live-pulse")
         with Horizontal(id="live-graphs"):
@@ -90,8 +92,6 @@ class LiveScreen(RoomsScreen):
         yield OperationsPanel(id="live-operations")
         yield HostFactsBar(id="live-facts")
         yield PercentileTable(symbols.name, id="live-percentiles")
-        yield MatrixPanel(symbols.name, id="live-matrix")
-        yield SearchPanel(symbols.name, id="live-search")
         thresholds = self.plan.thresholds if self.plan is not None else {}
         yield HostTable(symbols.name, thresholds, id="live-hosts")
         yield TextInput(placeholder="filter: part of a host's name, or h[1-4]", classes="filter", id="live-filter")

@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import ClassVar
 
 from tui.app.screens import live_series, live_text
-from tui.app.screens.live_feed import CLEAR_HEAT, HEADS, LEAST_HOST_LINES, ROOMY_LINES, Now, rooms_of, with_tiles
+from tui.app.screens.live_feed import (
+    CLEAR_HEAT,
+    GRAPHS,
+    HEADS,
+    LEAST_HEAT,
+    LEAST_HOST_LINES,
+    ROOMY_LINES,
+    Now,
+    rooms_of,
+    with_tiles,
+)
 from tui.app.screens.live_search import VersusScreen
 from tui.app.screens.live_series import HostsOverTime
 from tui.app.widgets.figure_tiles import TILE_LINES, FigureTiles
@@ -42,7 +52,6 @@ class RoomsScreen(VersusScreen):
         super().__init__(run_dir, replay_speed, now, alive)
         self.zoomed: str | None = None
         self.hidden: set[str] = set()  # panels that were put away
-        self.matrix_size = "none"  # some; most: in place of the hosts
         self.together = HostsOverTime()  # of a metadata benchmark
 
     @property
@@ -176,11 +185,11 @@ class RoomsScreen(VersusScreen):
         return height
 
     def room_for_matrix(self, room: int) -> int:
-        """Give the matrix what it needs of the lines under the graphs, the hosts keep some; return its height."""
+        """Give the matrix what it needs; graphs, and some hosts, keep what they need least. Return its height."""
         panel = self.matrix_panel
         wanted = panel.wanted_height(self.size.width - 2) if self.matrix_size != "none" else 0
         roomy = self.size.height >= ROOMY_LINES
-        graphs = 15 if roomy else 8
+        graphs = GRAPHS + LEAST_HEAT if roomy else GRAPHS
         least = 3 if not roomy else min(len(self.feed.state.hosts) + 2, room // 4)
         height = min(wanted, room - graphs - (0 if self.matrix_size == "most" else least))
         height = height if height >= LEAST_MATRIX else 0

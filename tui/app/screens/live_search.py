@@ -226,6 +226,7 @@ class SearchingScreen(LatenciesScreen):
 
     search: LiveSearch
     hidden: set[str]
+    matrix_size = "none"  # some; most: in place of the hosts
     _offers = 0
     _roomy: bool | None = None
 
@@ -234,19 +235,22 @@ class SearchingScreen(LatenciesScreen):
         if self.search.searches:
             self.hidden |= {"heat", "percentiles"}
             self.query_one("#live-percentiles").add_class("-none")
-            self.fit_graphs()
+        self.fit_graphs()
 
     def on_resize(self) -> None:
-        """Put graphs away, or show them, when the terminal becomes too low or high enough for them."""
-        if self.search.searches:
-            self.fit_graphs()
+        """Put away what has no room beside a search or a matrix when the terminal becomes low, else show it."""
+        self.fit_graphs()
 
     def fit_graphs(self) -> None:
-        """Show graphs beside a search where there is room; as long as that does not change, the key decides."""
+        """Show graphs beside a search, the heat map beside a matrix, where there is room.
+
+        As long as that does not change, the key decides.
+        """
+        gives_way = "graphs" if self.search.searches else "heat" if self.matrix_size != "none" else ""
         roomy = self.app.size.height >= ROOMY_LINES
-        if roomy != self._roomy:
+        if gives_way and roomy != self._roomy:
             self._roomy = roomy
-            self.hidden = self.hidden - {"graphs"} if roomy else self.hidden | {"graphs"}
+            self.hidden = self.hidden - {gives_way} if roomy else self.hidden | {gives_way}
 
     @property
     def search_panel(self) -> SearchPanel:

@@ -22,7 +22,8 @@ from tui.text.plot import LEAST_HEIGHT
 from tui.text.search import ROLES, TITLES, headline_text, knobs_text, limits_text
 from tui.text.sparkline import Symbols
 from tui.text.table import text_table
-from tui.view.matrix import MatrixStyle, table_lines, title_of
+from tui.view.live_matrix import is_running, side_lines
+from tui.view.matrix import CURSOR, MatrixStyle, table_lines, title_of
 from tui.view.search import point_columns, point_rows
 from tui.view.search_chart import curve_chart, scaling_chart
 
@@ -167,16 +168,18 @@ def beside(left: list[Line], right: list[Line], at: int) -> list[Line]:
 
 
 LEAST_BAR, MOST_BAR = 8, 30
+SIDE_GAP, LEAST_SIDE = 4, 36  # cells before what stands beside a matrix, and those that it needs
 
 
 def compact_lines(cells: Sequence[Cell], width: int, *, heat: bool = True) -> tuple[list[Line], int]:
     """Return the tables in as few lines as they need, and which line the cell at work is on (0: none is)."""
     tables = tables_of(cells, compact=True)
+    now = next((cell.key for cell in cells if is_running(cell)), "")
     lines: list[Line] = []
     for table in tables:
         lines += [Line.of((title_of(table, profile=True), LABEL))] if len(tables) > 1 else []
-        lines += table_lines(table, width, MatrixStyle(details=False, heat=heat))
-    at_work = (place for place, line in enumerate(lines) if any(role == ACCENT for _, role in line.runs))
+        lines += table_lines(table, width, MatrixStyle(details=False, cursor=now, heat=heat))
+    at_work = (place for place, line in enumerate(lines) if any(role == CURSOR for _, role in line.runs))
     return lines, next(at_work, 0)
 
 
@@ -214,7 +217,13 @@ class MatrixPanel(Lines):
         head = lines[:1] if len(lines) > room > least else []  # names of the axes stay in sight
         room -= len(head)
         top = max(0, min(max(at - room // 2, len(head)), len(lines) - room))
-        return [self._heading(width), *head, *lines[top : top + room]][:height]
+        return [self._heading(width), *self._with_side([*head, *lines[top : top + room]], width)][:height]
+
+    def _with_side(self, lines: list[Line], width: int) -> list[Line]:
+        """Return the rows with what there is to say of them at their right, where it has room."""
+        at = max((line.width for line in lines), default=0) + SIDE_GAP
+        said = side_lines(self.tables, width - at, len(lines)) if width - at >= LEAST_SIDE else []
+        return beside(lines, said, at) if said else lines
 
     def _heading(self, width: int) -> Line:
         left: list[Run] = [("Matrix ", "title"), (self.title, LABEL), (" ", TEXT)]
