@@ -26,6 +26,11 @@ def process(pid: int, *, ticks: int = 0, start: int = 77, threads: int = 1, name
     return before + " 1000000 100 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
 
 
+def schedstat(*, waited_ms: int = 0) -> str:
+    """/proc/PID/schedstat of a thread that waited for a CPU for so long."""
+    return f"123456789 {waited_ms * 1_000_000} 42\n"
+
+
 def io(**given: int) -> str:
     """/proc/PID/io."""
     names = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.lab.proctree import Files, ProcTree, io, process
+from tests.lab.proctree import Files, ProcTree, io, process, schedstat
 from tests.remote.conftest import PRESENT, SHELLS
 from tests.remote.helpers import sh, start, until
 from tui.metrics.telemetry import TELEMETRY, metric_of, parse_column
@@ -166,6 +166,28 @@ def test_of_a_load_of_threads_the_busiest_is_found(awk: str, tmp_path: Path) -> 
     assert (row["gen.procs"], row["gen.cpu"], row["gen.thread"]) == (1, 98, 97)
 
 
+def test_what_all_threads_of_a_load_waited_for_a_cpu_is_summed(awk: str, tmp_path: Path) -> None:
+    """schedstat of a process is that of its first thread: of a process with several, each is read."""
+
+    def at(second: int) -> Files:
+        whole = {"proc/10/stat": process(10, threads=2), "proc/10/schedstat": schedstat(waited_ms=999 * second)}
+        threads = {f"proc/10/task/{tid}/stat": process(tid) for tid in (10, 13)}
+        waits = {f"proc/10/task/{tid}/schedstat": schedstat(waited_ms=ms * second) for tid, ms in ((10, 40), (13, 500))}
+        forked = {"proc/11/stat": process(11), "proc/11/schedstat": schedstat(waited_ms=300 * second)}
+        return {**whole, **threads, **waits, **forked, "proc/10/task/10/children": "11", "proc/11/task/11/children": ""}
+
+    tree = ProcTree(tmp_path, [at(second) for second in range(5)], {"0.measure": "10 77\n"})
+    assert rows(tree.lines(awk=awk, loads=["0.measure"]))[-1]["gen.wait"] == 84
+
+
+def test_a_kernel_that_does_not_count_waits_gives_none(awk: str, tmp_path: Path) -> None:
+    ticks: list[Files] = [{"proc/10/stat": process(10), "proc/10/task/10/children": ""} for _ in range(4)]
+    lines = ProcTree(tmp_path, ticks, {"0.measure": "10 77\n"}).lines(awk=awk, loads=["0.measure"])
+    assert rows(lines)[-1]["gen.wait"] is None
+    missing = [line.name for line in lines if isinstance(line, MissingTelemetry)]
+    assert missing.count("gen.wait") == 1
+
+
 def test_many_processes_are_read_in_turn_and_their_sum_is_right(awk: str, tmp_path: Path) -> None:
     pids = range(100, 150)
 
@@ -306,12 +328,14 @@ def test_memory_pressure_and_retransmits(awk: str, tmp_path: Path) -> None:
     def at(n: int) -> Files:
         tcp = f"Tcp: a b\nTcp: 1 200 120000 -1 1 1 1 1 1 1 {1000 * n} {7 * n} 0 0 0\n"
         waited = f"some avg10=0.00 avg60=0.00 avg300=0.00 total={250000 * n}\nfull avg10=0 avg60=0 avg300=0 total={n}\n"
-        return {"proc/meminfo": MEMINFO, "proc/net/snmp": "Ip: x\nIp: 1\n" + tcp, "proc/pressure/io": waited}
+        more = f"TcpExt: SyncookiesSent TCPDSACKRecv TCPDSACKOfoRecv\nTcpExt: 9 {4 * n} 8\nIpExt: a\nIpExt: 5\n"
+        net = {"proc/net/snmp": "Ip: x\nIp: 1\n" + tcp, "proc/net/netstat": more}
+        return {"proc/meminfo": MEMINFO, **net, "proc/pressure/io": waited}
 
     lines = ProcTree(tmp_path, [at(0), at(1)]).lines(awk=awk)
     row = rows(lines)[0]
     assert (row["mem.available"], row["mem.dirty"], row["mem.writeback"]) == (716800, 20480, 1024)
-    assert (row["tcp.out"], row["tcp.retrans"], row["psi.io.some"]) == (1000, 7, 25)
+    assert (row["tcp.out"], row["tcp.retrans"], row["tcp.dup"], row["psi.io.some"]) == (1000, 7, 4, 25)
     assert "psi.cpu.some" not in row
     assert any(isinstance(line, MissingTelemetry) and line.name == "psi" for line in lines)
 

@@ -83,6 +83,9 @@ def test_fewer_in_flight_on_a_client_whose_cpu_is_busy_weakens_the_figure_only()
     (only,) = found("concurrency", at)
     assert (only.severity, only.measured) == ("warning", 0.75)
     assert only.message.endswith("75.0 % of them; the client's CPU was busy")
+    few = [TelemetryColumn(name=f"gen.{name}", unit="core_percent", mean=8.0) for name in ("cpu", "wait")]
+    host.columns.extend(few)
+    assert said("concurrency", at) == [("error", 0.75)], "4 % of the workers' time does not explain a quarter"
     more = evidence({"h1": {"write": direction(1000.0, 9_000_000.0)}}, telemetry=[host])
     assert said("concurrency", more) == [("error", 2.25)]
 

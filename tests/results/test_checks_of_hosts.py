@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.results.evidence import direction, evidence, found, said
@@ -183,6 +185,14 @@ def test_segments_that_were_sent_again_are_told() -> None:
     assert [each.message for each in result] == ["the network loses packets: h1: 1.0 % of TCP segments were sent again"]
 
 
+def test_segments_that_were_sent_again_though_they_had_arrived_were_not_lost() -> None:
+    """A peer whose CPU is busy answers late, on loopback as well."""
+    sent = {"nic_lo.rx": 1e8, "tcp_out": 100.0, "tcp_retrans": 60.0}
+    nics = {"nics": [{"name": "lo", "speed_mbit": 100_000}]}
+    assert found("network", looked(nics, **sent, tcp_dup=60.0)) == []
+    assert found("network", looked(nics, **sent, tcp_dup=30.0))
+
+
 @pytest.mark.parametrize(
     ("column", "value", "doubt"), [("cpu.busy", 4.0, False), ("cpu.busy", 60.0, True), ("dev.sda.busy", 50.0, True)]
 )
@@ -300,6 +310,24 @@ def test_a_profile_may_say_how_busy_the_cpu_of_a_server_may_be() -> None:
 def test_a_server_whose_processes_are_busy_is_named_with_them() -> None:
     at = with_server(group_OSD_procs=4.0, group_OSD_cpu=396.0)
     assert limit(at) == ("server-cpu", "server CPU: s1: OSD uses 99 % of a core in each of 4 processes")
+
+
+@given(workers=st.integers(1, 64), on_cpu=st.floats(0, 0.9), waiting=st.floats(0, 1), cpus=st.integers(1, 128))
+def test_busy_cpus_are_the_bottleneck_of_a_load_that_wants_them(
+    workers: int, on_cpu: float, waiting: float, cpus: int
+) -> None:
+    """Somebody keeps every CPU busy: it is the load, or its workers wait for them, or neither and they wait for I/O."""
+    used, waited = 100 * workers * on_cpu, 100 * workers * (1 - on_cpu) * waiting
+    at = looked({"cpus": cpus}, cpu_busy=100.0, gen_cpu=used, gen_wait=waited, gen_thread=100 * on_cpu)
+    at.plan.steps[0].jobs = [JobLoad("r", ("read",), workers=workers, held=16 * workers)]
+    assume(abs(used + waited - 50 * workers) > 1e-6 and abs(used - 50 * cpus) > 1e-6)
+    wants = used + waited > 50 * workers or used > 50 * cpus
+    assert (limit(at)[0] == "client-cpu") == wants
+    assert said("client-cpu", at), "that they are busy is told all the same"
+
+
+def test_busy_cpus_are_the_bottleneck_where_nobody_knows_whether_the_load_waits_for_them() -> None:
+    assert limit(looked({"cpus": 8}, cpu_busy=100.0, gen_cpu=10.0))[0] == "client-cpu"
 
 
 def test_without_telemetry_nobody_knows_the_bottleneck() -> None:

@@ -10,8 +10,8 @@ from tui.judge.load import occupied, offered_rates
 from tui.judge.observed import (
     carries_load,
     clients_of,
-    cpu_bound,
     full_link,
+    held_by_cpu,
     is_sized,
     left_by_hypervisor,
     record_of,
@@ -72,7 +72,7 @@ def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
 
 
 def _client_cpu(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
-    return _most("client CPU", hosts, lambda host: cpu_bound(host, record_of(at.run, host.host), at.limit))
+    return _most("client CPU", hosts, lambda host: held_by_cpu(at, host))
 
 
 def _network(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:

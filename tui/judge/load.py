@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tui import workloads
 from tui.journal.clock import names_of
 from tui.judge.check import CheckResult, Moot, RunEvidence, Severity, StepEvidence, UnknownError, run_check, step_check
-from tui.judge.observed import cpu_bound_hosts
+from tui.judge.observed import cpu_bound_hosts, cpu_share
 from tui.judge.severity import SUBMISSION_SHARE, submission_waits
 from tui.metrics import units
 from tui.metrics.figures import enough_behind
@@ -61,7 +61,7 @@ def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
         host: share for host, share in shares.items() if abs(share - 1) > at.limit("concurrency.off") + rounding
     }
     if doubtful:
-        starved = {host for host in cpu_bound_hosts(at) if doubtful.get(host, 1.0) < 1}
+        starved = {host for host in cpu_bound_hosts(at) if _starves(at, host, doubtful.get(host, 1.0))}
         worst = sorted(doubtful, key=lambda host: (host in starved, -abs(doubtful[host] - 1)))
         named = names_of([f"{host} {units.share(doubtful[host], 1)}" for host in worst])
         why = "; the client's CPU was busy" if worst[0] in starved else ""
@@ -72,6 +72,13 @@ def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
             1.0,
             {"hosts": " ".join(worst)},
         )
+
+
+def _starves(at: StepEvidence, host: str, share: float) -> bool:
+    """Tell whether busy CPUs explain why only a share of the I/Os was in flight."""
+    looked = next((each for each in at.record.telemetry if each.host == host and each.role == "client"), None)
+    explained = cpu_share(at, looked) if looked is not None else None
+    return share < 1 and (explained is None or 1 - share <= explained + at.limit("concurrency.off"))
 
 
 def severity_of_share(share: float, rounding: float = 0.0) -> Severity:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 CORE, HOST, THREAD, STEAL = (default(f"client-cpu.{name}") for name in ("core", "host", "thread", "steal"))  # per cent
 SOFTIRQ = 90.0
+MOST_OF_TIME = 0.5
 FEW_CORES = 4  # on a host with so few cores, a single busy one is half of it: then others have to wait for it
 WAITED = 50.0  # per cent of the time in which something waits for a CPU
 LINK, RETRANSMITTED = 0.90, 0.001
@@ -155,24 +156,53 @@ def cpu_bound_hosts(at: StepEvidence) -> dict[str, str]:
 
 def cpu_bound(host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]) -> str:
     """Return why the CPU of a host may hold its load back, by the thresholds that hold; empty when it does not."""
-    busy, core, soft, thread = (
-        host.mean_of(name) or 0.0 for name in ("cpu.busy", "core.busy", "core.softirq", "gen.thread")
-    )
+    if by_itself := _by_itself(host, record, limit):
+        return by_itself
+    busy, core = host.mean_of("cpu.busy") or 0.0, host.mean_of("core.busy") or 0.0
     if busy > limit("client-cpu.host"):
         return f"{busy:.0f} % busy"
-    if wanted(host, thread) > limit("client-cpu.thread"):
-        left = left_by_hypervisor(thread, limit("client-cpu.thread"))
-        return f"a thread of the load uses {thread:.0f} % of a core{left}"
-    if soft > SOFTIRQ:
-        return f"a core spends {soft:.0f} % in soft interrupts"
-    if allowed := _of_allowed(host, record, limit("client-cpu.host")):
-        return allowed
     waits = (host.mean_of("psi.cpu.some") or 0.0) > WAITED
     if core > limit("client-cpu.core") and (_cpus(record) > FEW_CORES or waits):
         number = host.column("core.number")
         which = f" {number.constant:.0f}" if number is not None and number.constant is not None else ""
         return f"core{which} is {core:.0f} % busy"
     return ""
+
+
+def _by_itself(host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]) -> str:
+    """Return which CPU the load alone uses up, or its interrupts do; empty when they use up none."""
+    soft, thread = host.mean_of("core.softirq") or 0.0, host.mean_of("gen.thread") or 0.0
+    if wanted(host, thread) > limit("client-cpu.thread"):
+        left = left_by_hypervisor(thread, limit("client-cpu.thread"))
+        return f"a thread of the load uses {thread:.0f} % of a core{left}"
+    if soft > SOFTIRQ:
+        return f"a core spends {soft:.0f} % in soft interrupts"
+    return _of_allowed(host, record, limit("client-cpu.host"))
+
+
+def cpu_share(at: StepEvidence, host: HostTelemetryRecord) -> float | None:
+    """Return which share of their time the workers of a host's load used a CPU or waited for one; None: not known."""
+    waves = {job.wave for job in at.step.jobs}
+    workers = sum(job.workers for job in at.step.jobs)
+    used, waited = host.mean_of("gen.cpu"), host.mean_of("gen.wait")
+    if len(waves) != 1 or used is None or waited is None:
+        return None
+    return min(1.0, (used + waited) / 100 / workers)
+
+
+def held_by_cpu(at: StepEvidence, host: HostTelemetryRecord) -> str:
+    """Return why the CPU of a host holds its load back; empty when it does not.
+
+    Busy CPUs do so only where the load itself uses most of what is used, or its workers spend most of their time on
+    them or in wait for them. Other programs that keep CPUs busy beside workers who sleep take nothing that they want.
+    """
+    record = record_of(at.run, host.host)
+    why = cpu_bound(host, record, at.limit)
+    share, used = cpu_share(at, host), host.mean_of("gen.cpu")
+    if not why or _by_itself(host, record, at.limit) or share is None or used is None:
+        return why
+    busy = (host.mean_of("cpu.busy") or 0.0) * _cpus(record)
+    return why if share > MOST_OF_TIME or used > MOST_OF_TIME * busy else ""
 
 
 def wanted(host: HostTelemetryRecord, used: float) -> float:
@@ -207,7 +237,7 @@ def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: floa
     "network",
     "Network",
     rule=f"no link carries more than {units.share(LINK)} of its speed, {units.share(RETRANSMITTED, 1)} of TCP segments "
-    "at most are sent again, no NFS call is sent again",
+    "at most are sent again because they were lost, no NFS call is sent again",
     advice="This is the figure of the link. Use more or faster links, or more clients; look at the switch when "
     "packets are lost.",
     source="/proc/net/dev, /sys/class/net/*/speed, /proc/net/snmp, mountstats",
@@ -281,8 +311,12 @@ def is_sized(at: StepEvidence, host: HostTelemetryRecord) -> bool:
 
 
 def lost_packets(host: HostTelemetryRecord) -> str:
-    """Return what was lost on the way; empty when it is next to nothing."""
+    """Return what was lost on the way; empty when it is next to nothing.
+
+    A peer whose CPU is busy answers late: what is then sent again had arrived, and the peer says so (RFC 2883).
+    """
     again, sent = host.mean_of("tcp.retrans") or 0.0, host.mean_of("tcp.out") or 0.0
+    again = max(0.0, again - (host.mean_of("tcp.dup") or 0.0))
     seconds = (host.end_s or 0.0) - (host.start_s or 0.0)
     if sent and seconds and again > RETRANSMITTED * sent * seconds:
         return f"{units.share(again / (sent * seconds), 1)} of TCP segments were sent again"

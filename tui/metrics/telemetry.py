@@ -61,7 +61,9 @@ class TelemetryMetric(Struct, frozen=True):
 
 
 CPU, LOAD = "/proc/stat", "/proc/PID/stat of the load's processes, their children and threads"
+SCHEDSTAT = "/proc/PID/schedstat of the load's processes and threads"
 IO = "/proc/PID/io of the load's processes"
+NETSTAT = "/proc/net/netstat"
 NET, RDMA = "/proc/net/dev", "/sys/class/infiniband/*/ports/*/counters"
 DISK, NFS = "/proc/diskstats", "/proc/self/mountstats, the mount of the target"
 MEMORY, PRESSURE = "/proc/meminfo", "/proc/pressure/{cpu,io,memory}"
@@ -90,6 +92,7 @@ _ALL = (
         full=95.0,
         threshold="client-cpu.thread",
     ),
+    TelemetryMetric("gen", "wait", "core_percent", "threads of the load that wait for a CPU", SCHEDSTAT, "lower"),
     TelemetryMetric("gen", "rchar", "bytes_per_s", "bytes that the load read by system calls", IO),
     TelemetryMetric("gen", "wchar", "bytes_per_s", "bytes that the load wrote by system calls", IO),
     TelemetryMetric("gen", "read_bytes", "bytes_per_s", "bytes that were fetched from storage for the load", IO),
@@ -99,6 +102,7 @@ _ALL = (
     TelemetryMetric("nic", "bad", "count", "errors and drops", NET, "lower"),
     TelemetryMetric("tcp", "out", "per_s", "TCP segments sent", "/proc/net/snmp"),
     TelemetryMetric("tcp", "retrans", "count", "TCP segments sent again", "/proc/net/snmp", "lower"),
+    TelemetryMetric("tcp", "dup", "count", "TCP segments sent twice that arrived", f"{NETSTAT}: TCPDSACKRecv", "lower"),
     TelemetryMetric("rdma", "rx", "bytes_per_s", "received", f"{RDMA}/port_rcv_data x 4"),
     TelemetryMetric("rdma", "tx", "bytes_per_s", "sent", f"{RDMA}/port_xmit_data x 4"),
     TelemetryMetric("rdma", "bad", "count", "errors", f"{RDMA}: port_rcv_errors, port_xmit_discards, symbol_error"),

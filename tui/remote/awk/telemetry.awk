@@ -156,29 +156,32 @@ function cpu(   file, line, f, all, busy, share, most, core, soft, hot, d) {
 
 # ---- the load generator's processes ------------------------------------------------------------------------------
 
-function load(   i, pid, cpu_sum, most, rch, wch, rb, wb, known, seen, all) {
+function load(   i, pid, cpu_sum, wait, most, rch, wch, rb, wb, known, told, seen, all) {
   due = members < 3 || round - changed < 10 || round % 5 == 0 # tools fork their workers late
   if (due) find_load()
   in_turn = read_in_turn(members, turn, 1)
   turn = in_turn
   thread_turn = read_in_turn(threads, thread_turn, 0)
-  cpu_sum = most = rch = wch = rb = wb = known = 0
+  cpu_sum = wait = most = rch = wch = rb = wb = known = told = 0
   for (i = 1; i <= members; i++) {
     pid = member[i]
     if (pid in cpu_of) known++
     cpu_sum += cpu_of[pid]
     rch += io_of[pid, 1]; wch += io_of[pid, 2]; rb += io_of[pid, 5]; wb += io_of[pid, 6]
+    wait += wait_of[pid]
     if (many[pid] < 2 && cpu_of[pid] > most) most = cpu_of[pid]
   }
   seen = crowds == ""
   for (i = 1; i <= threads; i++) {
-    if (thread[i] in cpu_of) seen = 1
+    if (thread[i] in cpu_of) { seen = 1; told++ }
+    wait += wait_of[thread[i]]
     if (cpu_of[thread[i]] > most) most = cpu_of[thread[i]]
   }
   all = enough(known, members)
   put("gen.procs", members)
   put("gen.cpu", all ? cpu_sum : "")
   put("gen.thread", all && seen ? most : "")
+  put("gen.wait", all && seen && wait_known && enough(told, threads) ? wait : "")
   all = all && (io_known || !members)
   put("gen.rchar", all ? rch : "")
   put("gen.wchar", all ? wch : "")
@@ -242,7 +245,7 @@ function read_in_turn(total, last, whole,   i, each) {
   return last
 }
 
-# Keeps CPU (% of a core) of a process or thread, of whole processes their bytes too.
+# Keeps CPU (% of a core) of a process or thread, and how long it waited for one; of whole processes their bytes too.
 function read_process(pid, whole,   file, line, f, ticks, since) {
   file = proc pid "/stat"
   line = ""
@@ -264,7 +267,21 @@ function read_process(pid, whole,   file, line, f, ticks, since) {
   ticks_of[pid] = ticks
   read_at[pid] = now
   if (whole == 1) read_io(pid, since)
+  if (whole == 0 || (whole == 1 && many[pid] < 2)) read_wait(pid, since) # of several threads it is that of the first
+  else delete wait_of[pid]
   return 1
+}
+
+# schedstat: ns on a CPU, ns runnable without one, turns
+function read_wait(pid, since,   file, line, f) {
+  file = proc pid "/schedstat"
+  line = ""
+  if ((getline line < file) > 0 && split(line, f, " ") == 3) {
+    wait_known = 1
+    if (since > 0) wait_of[pid] = (f[2] - wait_was[pid]) / since / 10000000
+    wait_was[pid] = f[2]
+  } else if (!wait_known && !said["wait"]++) print "u gen.wait /proc/PID/schedstat of the load cannot be read"
+  close(file)
 }
 
 function read_io(pid, since,   file, line, f, i) {
@@ -281,6 +298,8 @@ function read_io(pid, since,   file, line, f, i) {
 
 function forget(pid,   i) {
   delete cpu_of[pid]
+  delete wait_of[pid]
+  delete wait_was[pid]
   delete ticks_of[pid]
   delete born[pid]
   delete read_at[pid]
@@ -367,7 +386,7 @@ function choose(name, total, most, shown,   i, held, least, best, each) {
   }
 }
 
-function tcp(   file, line, f, heads) {
+function tcp(   file, line, f, heads, i, at) {
   file = proc "net/snmp"
   heads = 0
   while ((getline line < file) > 0)
@@ -376,6 +395,16 @@ function tcp(   file, line, f, heads) {
       put("tcp.out", rate("tcp out", f[12]))
       put("tcp.retrans", more("tcp retrans", f[13]))
       break
+    }
+  close(file)
+  file = proc "net/netstat" # one line of names, one of values
+  at = 0
+  while ((getline line < file) > 0)
+    if (substr(line, 1, 7) == "TcpExt:") {
+      if (at) { split(line, f, " "); put("tcp.dup", more("tcp dup", f[at])); break }
+      for (i = split(line, f, " "); i > 0 && f[i] != "TCPDSACKRecv"; i--) ;
+      if (!i) break
+      at = i
     }
   close(file)
 }
