@@ -250,6 +250,13 @@ def client_cpu(rng: Random) -> Lie:
     return Lie("limit: client CPU", load, limiter="client-cpu", noise="alone", runtime_s=7)
 
 
+def cpu_quota(rng: Random) -> Lie:
+    """A load whose control group allows it a part of a core."""
+    load = NULL.replace("4k", rng.choice(("4k", "16k"))) + f", numjobs: {rng.choice((1, 2, 4))}"
+    return Lie("limit: CPU quota", load, limiter="client-cpu", noise="alone", runtime_s=7, root=True,
+               sabotage=places.allowed_cpu(rng.uniform(0.2, 0.8)))  # fmt: skip
+
+
 def concurrency(rng: Random) -> Lie:
     """A few I/Os in flight to storage that could do more."""
     depth = rng.randint(1, 4)
@@ -288,7 +295,9 @@ def network(rng: Random) -> Lie:
                sabotage=remote.narrow_link)  # fmt: skip
 
 
-LIMITS: tuple[Draw, ...] = (rate, client_cpu, concurrency, control_group, storage, server_cpu, network)
+LIMITS: tuple[Draw, ...] = (
+    rate, client_cpu, cpu_quota, concurrency, control_group, storage, server_cpu, network
+)  # fmt: skip
 
 
 def staged(count: int, seed: int) -> Iterator[Lie]:

@@ -19,7 +19,8 @@ from tests.long.lies.lie import Place, Sabotage, Setting, hosts_of
 from tests.long.lies.sabotage import OWN_PIDS, _is_measuring, meanwhile, while_measuring
 
 MIB = 1 << 20
-BLKIO = Path("/sys/fs/cgroup/blkio")
+BLKIO, CPU = Path("/sys/fs/cgroup/blkio"), Path("/sys/fs/cgroup/cpu")
+PERIOD_US = 100_000
 LIMIT = 4 * MIB
 
 
@@ -170,18 +171,38 @@ def throttled_to(*limits: int, every_s: float = 5.0) -> Sabotage:
 @contextmanager
 def throttle(place: Place) -> Iterator[tuple[SshdLab, Callable[[int], None]]]:
     """Yield a host in a control group of its own, and what says how many bytes a second it may read."""
-    group = BLKIO / f"lies-{os.getpid()}-{place.folder.name}"
     device = place.target.stat().st_dev
-    group.mkdir()
-    try:
+    with host_in_group(place, BLKIO) as (lab, group):
 
         def limit(bytes_per_s: int) -> None:
             rule = f"{os.major(device)}:{os.minor(device)} {bytes_per_s}\n"
             (group / "blkio.throttle.read_bps_device").write_text(rule)
 
+        yield lab, limit
+
+
+def allowed_cpu(share: float) -> Sabotage:
+    """A host whose control group may use this share of a core."""
+
+    @contextmanager
+    def sabotage(place: Place) -> Iterator[Setting]:
+        with host_in_group(place, CPU) as (lab, group):
+            (group / "cpu.cfs_period_us").write_text(f"{PERIOD_US}\n")
+            (group / "cpu.cfs_quota_us").write_text(f"{share * PERIOD_US:.0f}\n")
+            yield Setting(hosts_of(lab))
+
+    return sabotage
+
+
+@contextmanager
+def host_in_group(place: Place, controller: Path) -> Iterator[tuple[SshdLab, Path]]:
+    """Yield a host all of whose processes are in a control group of their own, and the group."""
+    group = controller / f"lies-{os.getpid()}-{place.folder.name}"
+    group.mkdir()
+    try:
         join = ("sh", "-c", f'echo $$ >{group}/cgroup.procs && exec "$@"', "sh")
         with SshdLab(place.folder / "lab", 1, wrapper=join) as lab:
-            yield lab, limit
+            yield lab, group
     finally:
         _leave(group)
 
