@@ -17,6 +17,7 @@ from tui.engine.control import ControlServer, Request
 from tui.library.build import write_record
 from tui.metrics.series import column_percentiles
 from tui.metrics.units import bandwidth, iops, latency
+from tui.model.event import HostState, PhaseStarted
 from tui.model.plan import Headline, Plan
 from tui.model.rundir import PLAN_FILE
 from tui.text.line import Line
@@ -60,17 +61,20 @@ async def test_a_layout_that_was_not_needed_is_not_shown_as_pending(maker: RunMa
         assert "layout" not in app.text_of("#live-header").splitlines()[1]
 
 
-async def test_while_connecting_the_panels_say_that_there_is_no_load(maker: RunMaker) -> None:
+async def test_before_the_load_the_first_panel_says_what_is_waited_for(maker: RunMaker) -> None:
+    maker.add(PhaseStarted(t=0.0, phase="barrier", step=0), HostState(t=0.0, host=maker.hosts[0], state="armed"))
     async with stage(maker, SMALL) as (app, _):
-        assert "no load yet" in app.text_of("#live-heat")
-        assert "4 ready" in app.text_of("#live-hosts")
+        panel = app.text_of("#live-iops")
+        assert "1 of 4 hosts" in panel and all(host in panel for host in maker.hosts[1:])
+        assert not app.live.query_one("#live-heat").display and not app.live.query_one("#live-percentiles").display
 
 
 async def test_during_layout_the_first_panel_says_how_much_is_written(maker: RunMaker) -> None:
     maker.layout(4, 8)
     async with stage(maker) as (app, _):
         panel = app.text_of("#live-iops")
-        assert "Layout" in panel and "3.12 GiB" in panel and "of 6.25 GiB" in panel and "50 % written" in panel
+        assert "Layout" in panel and "3.12 GiB of 6.25 GiB" in panel and "50 %" in panel and "left" in panel
+        assert all(f"{host} ━" in panel for host in maker.hosts), "how far each host is"
         assert "800 MiB/s" in app.text_of("#live-bandwidth")
 
 

@@ -13,7 +13,7 @@ from tui.app.screens.live_feed import HOST_LINES, Rooms, rooms_of, with_tiles
 from tui.app.widgets.figure_tiles import TILE_LINES, FigureTiles
 from tui.app.widgets.graph_panels import HeatPanel
 from tui.app.widgets.lines import Lines
-from tui.metrics.units import bandwidth, iops, latency
+from tui.metrics.units import bandwidth, iops, latency, size
 from tui.model.event import NoteAdded
 from tui.text.digits import FigureTile
 
@@ -34,10 +34,15 @@ async def test_of_a_mixed_load_the_sum_is_shown_with_its_average(tmp_path: Path)
         assert rate.aside.startswith("avg ") and tail.aside == f"so far {latency(total.so_far_percentiles['99'])}"
 
 
-async def test_before_the_load_there_are_no_figures(tmp_path: Path) -> None:
-    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3)).begin().layout(2, 2)
-    async with stage(maker, WIDE) as (app, _):
+async def test_before_the_load_the_layout_is_told(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3)).begin()
+    async with stage(maker, WIDE) as (app, pilot):
         assert not figures(app) and not app.live.query_one(FigureTiles).size.height
+        maker.layout(2, 8)
+        await app.tick(pilot, maker)
+        written, rate, left = figures(app)
+        assert f"{written.number} {written.unit}" == size(2 * 3 * (200 << 20))
+        assert f"{rate.number} {rate.unit}" == bandwidth(3 * (200 << 20)) and left.number == "0:06"
 
 
 async def test_they_fit_at_80x24_beside_all_that_was_there(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ async def test_at_80x24_graphs_percentiles_and_hosts_stay(tmp_path: Path) -> Non
 
 
 async def test_m_gives_the_matrix_more_room_then_none_then_some(tmp_path: Path) -> None:
-    async with stage(sweep(tmp_path, [f"{2**n}k" for n in range(8)]), SMALL) as (app, pilot):
+    async with stage(sweep(tmp_path, [f"{2**n}k" for n in range(12)]), SMALL) as (app, pilot):
         some = len(matrix_text(app))
         await pilot.press("m")
         await app.settle(pilot)

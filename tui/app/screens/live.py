@@ -50,6 +50,7 @@ from tui.record.search import LiveSearch
 from tui.text.line import Line
 from tui.text.plot import TimeAxis
 from tui.view.live_marks import Marks
+from tui.view.live_wait import FIRST_SAMPLES, waiting_of
 
 
 class LiveScreen(RoomsScreen):
@@ -119,15 +120,20 @@ class LiveScreen(RoomsScreen):
         self.paint_health()
         plain, counted = self.shell.symbols.name == "ascii", live_text.operation_of(state, self.plan)
         waits = live_text.latencies_of(state, subject)
-        graphs: tuple[Graph, ...] = panels(state, subject, waits, axis, ascii_only=plain, counted=counted)
+        self.waiting = waiting_of(state, self.plan)
+        graphs: tuple[Graph, ...] = panels(
+            subject, waits, axis, ascii_only=plain, counted=counted, waiting=self.waiting
+        )
         if self.shown_job is None:  # of single jobs nothing is kept
             graphs = with_behind(graphs, subject, self.behind, state.current.step, self.host or "")
         self.paint_graphs(graphs, counted=bool(counted))
+        self.query_one(HeatPanel).empty = self.waiting.text if self.waiting is not None else FIRST_SAMPLES
         self.paint_heat(waits, axis)
         if live_text.metadata_step(state, self.plan) is None:
             at = axis.cursor_s
             tail = None if at is None else self.query_one(HeatPanel).cells.percentiles(at, at + 1).get(99.0)
-            self.query_one(FigureTiles).show(live_tiles(subject, waits, axis, tail, counted))
+            tiles = self.waiting.tiles if self.waiting is not None else ()
+            self.query_one(FigureTiles).show(tiles or live_tiles(subject, waits, axis, tail, counted))
         said_of_host = live_text.host_facts(state, view, self.table.found, self.table.spread, axis.cursor_s)
         self.query_one("#live-facts", HostFactsBar).show(*said_of_host, self.detail_lines(axis))
         kind = live_text.latency_kind_of(state, self.plan)

@@ -28,6 +28,7 @@ from tui.app.widgets.host_rows import ServerTable
 from tui.app.widgets.run_panels import Banner, HostFactsBar, MessageLog, OperationsPanel, PercentileTable
 from tui.app.widgets.search_panel import MatrixPanel
 from tui.view.live_operations import operation_tiles
+from tui.view.live_wait import Waiting
 
 CHROME_LINES = 4  # top bar, two lines of header, footer
 STRIPS = ("banner", "health")  # as high as their lines
@@ -53,6 +54,7 @@ class RoomsScreen(VersusScreen):
         self.zoomed: str | None = None
         self.hidden: set[str] = set()  # panels that were put away
         self.together = HostsOverTime()  # of a metadata benchmark
+        self.waiting: Waiting | None = None  # what the run waits for before its load
 
     @property
     def matrix_panel(self) -> MatrixPanel:
@@ -82,7 +84,8 @@ class RoomsScreen(VersusScreen):
         self.together.take(at.telemetry.values())
         word, rates = self.rates_before(step.index)
         moved = step.mpi.bytes_per_op if step.mpi is not None else 0
-        beside = live_series.Beside(self.together, self.shell.symbols.name, word, rates, moved)
+        waits = self.waiting.text if self.waiting is not None else ""
+        beside = live_series.Beside(self.together, self.shell.symbols.name, word, rates, moved, waits)
         room = self.room_for_operations(messages)
         tiles = operation_tiles(at.metadata, step, len(state.hosts), state.clock.now)
         lines = TILE_LINES if tiles and room >= TILE_LINES + len(step.directions) + LEAST_OPERATIONS else 0
@@ -118,7 +121,9 @@ class RoomsScreen(VersusScreen):
         height = self.size.height
         sampled = not self.has_class("-operations")
         table = self.query_one(PercentileTable)
-        with_table = sampled and self.is_shown("percentiles")
+        measured = not self.is_prepared
+        with_table = sampled and self.is_shown("percentiles") and measured
+        self.set_class(not measured, "-waiting")
         others += len(table.given) + 1 if with_table else 0
         others += sum(len(self.query_one(f"#live-{name}", Banner).text) for name in STRIPS)
         others += self.query_one("#live-facts", HostFactsBar).wanted
@@ -130,7 +135,7 @@ class RoomsScreen(VersusScreen):
         roomy = height >= ROOMY_LINES
         room = height - CHROME_LINES - others
         graphs, heat = (sampled and self.is_shown(name) for name in ("graphs", "heat"))
-        heat = heat and not self.means_alone
+        heat = heat and measured and not self.means_alone
         hosts, least = len(self.table.hosts), self.table.least_rows
         if self.has_class("-matrix"):  # it has their lines
             room, hosts, least = room + HEADS, 0, 0
@@ -150,7 +155,8 @@ class RoomsScreen(VersusScreen):
         for name, lines in (wide | {"figures": rooms.tiles} if sampled else wide).items():
             self.give(name, lines)
         counts = bool(live_text.operation_of(self.feed.state, self.plan))
-        away = {"latency" if rooms.heat else "", "bandwidth" if counts else ""}  # files stay empty
+        away = {"latency" if rooms.heat or not measured else "", "bandwidth" if counts else ""}  # files stay empty
+        away |= {"bandwidth"} if not measured and self.feed.state.phase != "layout" else set()
         for name in self.PANELS:
             shown = self.zoomed == name if self.zoomed else name not in away
             self.query_one(f"#live-{name}").set_class(not shown, "-none")
@@ -158,6 +164,12 @@ class RoomsScreen(VersusScreen):
         if self.table.folds != folds:
             self.table.folds = folds
             self.table.put_rows()
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether a load is prepared, and there are no latencies to show: neither its own nor those of one before."""
+        state = self.feed.state
+        return self.waiting is not None and (state.phase == "layout" or state.current.phase != "measure")
 
     def give(self, name: str, lines: int) -> None:
         """Give a panel so many lines; a zoomed one takes what there is."""

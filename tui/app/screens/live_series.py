@@ -232,6 +232,7 @@ class Beside(Struct, frozen=True):
     word: str = ""
     rates: Mapping[str, float] = {}
     bytes_per_op: int = 0  # that each operation moves: rates are told as bandwidth
+    waits: str = ""  # what is waited for before the ranks are started
 
 
 NOTHING = Beside()
@@ -251,7 +252,7 @@ def live_lines(
     that there are at most for all of it.
     """
     if view is None or not view.phase:
-        return [Line.of(("Operations  ", "title"), ("ranks are starting", LABEL))]
+        return [Line.of(("Operations  ", "title"), (beside.waits or "ranks are starting", LABEL))]
     lines = rate_lines(view, now, width, phases, beside)
     lanes = min(MOST_LANES, room - len(lines) - 1)
     if lanes > 0:

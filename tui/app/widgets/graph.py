@@ -20,6 +20,7 @@ from tui.text.line import (
     fit,
     padded,
     spread,
+    width_of,
     width_of_runs,
     with_cell,
 )
@@ -151,6 +152,7 @@ def joined(cells: Iterable[Run]) -> tuple[Run, ...]:
 NO_AXIS = TimeAxis(0, 60)
 ROUND_FRAME = "╭╮╰╯─│"
 ASCII_FRAME = "++++-|"
+LEAST_BAR = 8
 LEAST_ROWS = 2  # between the frame's lines
 ROOMY_COLUMNS = 40  # of a graph whose scale says its unit
 
@@ -184,6 +186,7 @@ class Graph:
     axis: TimeAxis = NO_AXIS
     meter: float | None = None  # a full-width bar under the figure, 0..1
     notes: tuple[tuple[Run, ...], ...] = field(default=())  # lines instead of an area
+    bars: tuple[tuple[str, float, str], ...] = ()  # below the notes: name, length from 0 to 1, figure
     against: str = ""  # the figure of what it is watched against: "390k before"
 
 
@@ -250,7 +253,7 @@ class GraphPanel(Lines):
         ticks = partial(ticks_of, top, rows - below, symbols=self.symbols, base=graph.base, below=below)
         found = ticks(graph.scale)
         units = {text.partition(" ")[2] for each in found if (text := each.text) != "0"}
-        if inner >= ROOMY_COLUMNS or len(units) > 1:
+        if inner >= ROOMY_COLUMNS or self.told or len(units) > 1:
             return found
         return ticks(lambda value: graph.scale(value).partition(" ")[0])
 
@@ -275,12 +278,27 @@ class GraphPanel(Lines):
         lines: list[tuple[Run, ...]] = list(graph.notes)
         if graph.meter is not None:
             lines.insert(0, tuple(meter(graph.meter, inner, self.symbols)))
+        lines = [*lines, *self._bars(inner, rows - len(lines) - 1)][:rows]
         room = rows - len(lines)
         if not graph.layers or room <= 0:
             blank: tuple[Run, ...] = ()
             text: tuple[Run, ...] = ((fit(graph.empty, inner), LABEL),)
             return [*lines, *([text] if graph.empty else []), *[blank] * rows][:rows]
         return [*lines, *self._areas(inner, room, top)]
+
+    def _bars(self, inner: int, rows: int) -> list[tuple[Run, ...]]:
+        """Return as many bars as have room, below a free line."""
+        shown = self.graph.bars[: max(0, rows)]
+        name = max((width_of(text) for text, _, _ in shown), default=0)
+        figure = max((width_of(said) for _, _, said in shown), default=0)
+        room = inner - name - figure - 2
+        if not shown or room < LEAST_BAR:
+            return []
+        lines: list[tuple[Run, ...]] = [()]
+        for text, length, said in shown:
+            bar = meter(length, room, self.symbols)
+            lines.append(((fit(text, name + 1), LABEL), *bar, (f" {said:>{figure}}", TEXT)))
+        return lines
 
     def _areas(self, inner: int, rows: int, top: float) -> list[tuple[Run, ...]]:
         if len(self.graph.layers) == 1:

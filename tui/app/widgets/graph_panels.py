@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil
 from typing import TYPE_CHECKING
 
 from tui.app.widgets.graph import (
@@ -20,17 +19,18 @@ from tui.app.widgets.graph import (
 from tui.app.widgets.lines import Lines
 from tui.metrics.registry import BOTH, METRICS, MIXED, Metric, direction, in_order
 from tui.metrics.series import HeatBins
-from tui.metrics.units import Parts, latency, share, size
+from tui.metrics.units import Parts, latency
 from tui.text.heat import LEGEND, LINES, MARKS, SCALE, HeatCells, Look, density_lines, heat_lines
-from tui.text.line import ACCENT, FAINT, LABEL, VALUE, Line, Run, padded, width_of
+from tui.text.line import ACCENT, FAINT, LABEL, TEXT, VALUE, Line, Run, clip, padded, width_of
 from tui.text.plot import TimeAxis, merged
 from tui.text.sparkline import Symbols
+from tui.view.live_wait import FIRST_SAMPLES
 
 if TYPE_CHECKING:
     from tui.analysis.previous_run import Behind
-    from tui.journal.state import RunState
     from tui.journal.views import DirectionView
     from tui.model.event import DirectionResult
+    from tui.view.live_wait import Waiting
 
 KEYS = {"read": "read", "write": "write", "trim": "other", "mixed": "other", "sync": "other", "both": "other"}
 Tails = Mapping[str, Mapping[int, int]]  # direction -> second of the run -> 99th percentile, ns
@@ -80,19 +80,20 @@ IOPS, BANDWIDTH, LATENCY = METRICS["iops"], METRICS["bandwidth"], METRICS["laten
 
 
 def panels(
-    state: RunState,
     subject: Subject,
     waits: Subject,
     axis: TimeAxis = NO_AXIS,
     *,
     ascii_only: bool = False,
     counted: str = "",
+    waiting: Waiting | None = None,
 ) -> tuple[Graph, Graph, Graph]:
-    """Return the graphs of IOPS, bandwidth and latency; while files are laid out the first one tells how far.
+    """Return the graphs of IOPS, bandwidth and latency.
 
     `waits`: whose latencies are shown. `counted`: what a load on files counts in place of I/Os, such as ``stats``.
+    `waiting`: what the run waits for before its load, of which the first graph tells.
     """
-    first = layout_graph(state) if state.phase == "layout" and not subject.name else None
+    first = wait_graph(waiting) if waiting is not None and not subject.name else None
     found = (
         first or rate_graph(subject, IOPS, axis, ascii_only),
         rate_graph(subject, BANDWIDTH, axis, ascii_only),
@@ -104,18 +105,12 @@ def panels(
     return one, two, three
 
 
-def layout_graph(state: RunState) -> Graph:
-    """Return how much of the test files is written."""
-    progress = state.progress(state.clock.now)
-    total = state.phase_total_bytes
-    written = size(state.phase_bytes)
-    number, _, unit = written.partition(" ")
-    aside = ((f"of {size(total)}", LABEL),) if total else ()
-    left = "" if progress.remaining_s is None else f"about {ceil(progress.remaining_s)} s left"
-    fraction = progress.fraction
-    percent = "" if fraction is None else f"{share(fraction)} written"
-    notes: tuple[tuple[Run, ...], ...] = (((percent, LABEL),), ((left, LABEL),))
-    return Graph("Layout", ((number, VALUE), (f" {unit}", LABEL)), aside=aside, meter=fraction, notes=notes)
+def wait_graph(waiting: Waiting) -> Graph:
+    """Return what a run waits for, and how far that is."""
+    figures: tuple[Run, ...] = ((waiting.number, VALUE), (f" {waiting.unit}", LABEL)) if waiting.number else ()
+    notes = tuple(((text, TEXT if not place else LABEL),) for place, text in enumerate(waiting.lines))
+    aside = ((waiting.of, LABEL),) if waiting.of else ()
+    return Graph(waiting.title, figures, aside=aside, meter=waiting.fraction, notes=notes, bars=waiting.bars)
 
 
 def rate_graph(subject: Subject, metric: Metric, axis: TimeAxis, ascii_only: bool) -> Graph:
@@ -130,7 +125,7 @@ def rate_graph(subject: Subject, metric: Metric, axis: TimeAxis, ascii_only: boo
         (values,) = series.values()
         aside = ((f"avg {metric.text(average)}", LABEL),) if (average := merge_values(values)) is not None else ()
     title = subject.title(_heading(metric))
-    return Graph(title, figures, layers, metric.rounded, aside, empty="no load yet", base=metric.base)
+    return Graph(title, figures, layers, metric.rounded, aside, empty=FIRST_SAMPLES, base=metric.base)
 
 
 def _heading(metric: Metric) -> str:
@@ -158,7 +153,7 @@ def latency_graph(subject: Subject, axis: TimeAxis, ascii_only: bool) -> Graph:
         live = bool(subject.total.intervals())
         known = subject.total.interval_percentiles if live else subject.total.so_far_percentiles
         aside = ((f"p99 {latency(known['99'])}" if known["99"] is not None else "mean", LABEL),)
-    return Graph(subject.title(_heading(LATENCY)), figures, layers, LATENCY.rounded, aside, empty="no load yet")
+    return Graph(subject.title(_heading(LATENCY)), figures, layers, LATENCY.rounded, aside, empty=FIRST_SAMPLES)
 
 
 def _latency_layer(subject: Subject, name: str, means: Sequence[Value]) -> Layer:
@@ -298,6 +293,7 @@ class HeatPanel(Lines):
         self.title, self.role = "", "latency"
         self.axis = TimeAxis(0, 60)
         self.told: Told = {}
+        self.empty = FIRST_SAMPLES  # what is said while there is nothing to show
 
     def show(self, parts: Sequence[HeatBins], title: str, role: str, axis: TimeAxis, told: Told) -> None:
         """Show these bins, added up; `told`: the percentiles that the title has without a cursor."""
@@ -324,7 +320,7 @@ class HeatPanel(Lines):
         legend = [*marks, *legend] if _fits(title, [*marks, *legend], width - 4) else legend
         head = frame_line(sides[0], sides[4], sides[1], [(title, "title")], legend, width)
         if self.cells.empty:
-            body = [Line.of(("no load yet", LABEL)), *[Line()] * (rows - 1)]
+            body = [Line.of(*clip([(self.empty, LABEL)], inner)), *[Line()] * (rows - 1)]
         else:
             legend_lines = density_lines(rows, self.role, self.look)
             map_lines = heat_lines(self.cells, self.axis, (inner - LEGEND, rows), self.role, self.look)
