@@ -34,7 +34,6 @@ from tui.view.live_operations import COLOURS, mean_of
 if TYPE_CHECKING:
     from tui.journal.progress import MetadataView
     from tui.journal.telemetry import HostTelemetry
-    from tui.model.step_record import MetadataRecord
 
 MOST_ROWS = 6  # of a lane
 HEADROOM = {1: 1.2, 2: 1.4}  # by rows: full cells would join the lanes; of more rows the upper one stays empty
@@ -423,20 +422,3 @@ def where(view: MetadataView, now: float) -> list[Run]:
     before = view.spans(view.iteration - 1).get(view.phase)
     of = f" of ~{units.duration(before)}" if before else ""
     return [iteration, (f"  {view.phase} ", COLOURS.get(view.phase, "accent")), (f"for {elapsed}{of}", TEXT)]
-
-
-def result_lines(metadata: MetadataRecord, width: int) -> list[Line]:
-    """Return the table of operations, and what must be known to read it right."""
-    import textwrap
-
-    from tui.record.headline import metadata_remarks, metadata_tables
-
-    lines: list[Line] = []
-    for header, *rows in metadata_tables(metadata, width):
-        lines.append(Line.of(*clip([(header, "title")], width)))
-        for row in rows:
-            name = row[:14].strip(" ~")
-            lines.append(Line.of(*clip([(row[:14], COLOURS.get(name, TEXT)), (row[14:], VALUE)], width)))
-    for text in metadata_remarks(metadata):
-        lines += [Line.of((part, LABEL)) for part in textwrap.wrap(text, width, subsequent_indent="  ")]
-    return lines

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tui.app.screens.live_series import result_lines
 from tui.app.screens.result_details import (
     commands_lines,
     facts_lines,
@@ -104,7 +103,9 @@ def figures(page: Page, width: int) -> list[Line]:
     """Return one line a direction over all hosts, and what must be known to read it right."""
     step = page.shown_step
     if step is not None and step.metadata is not None:
-        return result_lines(step.metadata, width)
+        from tui.view.operation_tables import operation_lines
+
+        return operation_lines(step.metadata, width)
     _, titles = columns(width)
     kind = page.record.latency_kind if step is None else page.record.latency_kind_of(step)
     short = "Job" if page.shown_job else "All"
