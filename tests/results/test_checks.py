@@ -365,7 +365,7 @@ def test_a_rate_that_moves_is_no_steady_state(values: Sequence[float | None], do
 
 
 def test_a_short_series_is_not_judged() -> None:
-    with pytest.raises(UnknownError, match="under 25 s"):
+    with pytest.raises(UnknownError, match="less than 25 s"):
         found("steady-state", evidence(series=series([100.0] * 24)))
 
 

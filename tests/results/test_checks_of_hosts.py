@@ -63,7 +63,7 @@ def test_of_very_many_processes_the_bytes_count_when_each_was_read_twice() -> No
 def test_a_host_that_did_not_go_on_is_not_asked_where_its_bytes_came_from() -> None:
     at = looked(gen_read_bytes=10e6, gen_procs=2.0)
     at.steps[0].telemetry[0].end_s = 3.0
-    with pytest.raises(UnknownError, match="what moved below"):
+    with pytest.raises(UnknownError, match="bytes moved below"):
         found("storage-traffic", at)
 
 
@@ -385,7 +385,7 @@ def test_a_slow_clock_is_a_warning() -> None:
 
 def test_another_load_generator_on_a_host_is_named() -> None:
     (only,) = found("other-load", machines(cpus=2, running=([], [{"name": "dd", "pid": 7}])))
-    assert only.message == "other load generators ran already: h2 (dd)"
+    assert only.message == "other load generators were already running: h2 (dd)"
 
 
 def test_a_server_whose_processes_use_all_that_the_hypervisor_leaves_is_named() -> None:

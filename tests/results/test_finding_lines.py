@@ -12,7 +12,7 @@ SLOW = [
 ]
 NOT_MADE = {
     "concurrency": "what is in flight is not known",
-    "precondition": "no rounds were asked for",
+    "precondition": "no rounds were requested",
     "clock-offset": "no clocks",
 }
 

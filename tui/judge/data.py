@@ -28,12 +28,13 @@ DURABLE = ("cache-off", "cache-protected")  # conditions that say what becomes o
 @step_check(
     "precondition",
     "Preconditioned",
-    rule="where the profile asks for it, files were filled and rounds went on until they were steady",
-    advice="Give it more rounds, or longer ones; look at the figures of the rounds: a fall is flash that fills up.",
+    rule="where the profile asks for it, the files were filled and rounds repeated until they were steady",
+    advice="Allow more rounds, or longer ones. Look at the figures of each round: a falling rate is flash "
+    "filling up.",
     source="SNIA SSS PTS 2.0",
 )
 def preconditioned(at: StepEvidence) -> Iterator[CheckResult]:
-    """What is measured before the storage has settled is the speed of its cache, or of its first hours."""
+    """Before storage has settled, a benchmark measures its cache, or fresh flash."""
     plan, state = at.run.plan, at.run.seen.state
     if plan.no_precondition:
         yield CheckResult(
@@ -58,13 +59,14 @@ def preconditioned(at: StepEvidence) -> Iterator[CheckResult]:
 
 @run_check(
     "attest",
-    "Conditions that a person attests",
-    rule="every condition that the profile asks about was answered with yes",
-    advice="Find out and say so at the launch: a field of the review, or run --attest ID=yes.",
+    "Conditions attested by a person",
+    rule="every condition that the profile asks about was answered yes",
+    advice="Find out, and say so at launch: in the field on Review, or with run --attest ID=yes.",
     source="attest: in the profile",
 )
 def attested(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """No host can tell whether an array's cache is off: unless somebody says so, nobody knows what was measured."""
+    """No host can tell whether an array's cache is off. Unless a person confirms it, nobody knows what was
+    measured."""
     asked = evidence.plan.attested
     if not asked:
         raise UnknownError(Moot.ASKED)
@@ -91,21 +93,21 @@ OF_MEMORY = default("working-set.memory")  # a working set below this multiple o
 
 @step_check(
     "unwritten-data",
-    "Data that was written",
-    rule=f"{units.share(WRITTEN)} of the files that are read were written before; error when it is less than "
+    "Files written before they are read",
+    rule=f"{units.share(WRITTEN)} of the files that are read were written beforehand; error below "
     f"{units.share(HALF)}",
-    advice="Let benchtui lay the files out (prepare: layout), or write them whole once: holes and blocks that were "
-    "only reserved are read as zeros at the speed of memory.",
+    advice="Let benchtui lay the files out (prepare: layout), or write them once in full: holes and preallocated "
+    "blocks are read as zeros, at memory speed.",
     source="FIEMAP by filefrag -v, before the load; neither size nor allocated blocks tell it",
 )
 def written(at: StepEvidence) -> Iterator[CheckResult]:
-    """What was never written is on no disk, so to read it measures none."""
+    """Blocks that were never written are not on any disk. Reading them measures memory."""
     if not any("read" in job.directions and job.stores for job in at.step.jobs):
         raise UnknownError(Moot.READS)
     looked = {host.name: row for host in at.run.hosts for row in rows(host.facts, Written) if row.step == at.step.index}
     if not looked:
         reasons = (why_unknown(host.facts, "written") for host in at.run.hosts)
-        raise UnknownError(next(filter(None, reasons), "extents of the files were not looked at"))
+        raise UnknownError(next(filter(None, reasons), "the extents of the files were not read"))
     shares = {host: 1 - row.never_written_bytes / row.size_bytes for host, row in looked.items() if row.size_bytes}
     low = {host: share for host, share in shares.items() if share < at.limit("unwritten-data.written")}
     if low:
@@ -121,15 +123,15 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "working-set",
     "Working set and memory",
-    rule=f"without direct I/O, the files of a host (of skewed I/O: the blocks that {units.share(HOT)} of it go to) "
-    f"hold {OF_MEMORY:g} x its memory or more; a note where the file system may cache direct I/O",
+    rule=f"without direct I/O, a host's files (for skewed I/O: the blocks that get {units.share(HOT)} of it) "
+    f"are at least {OF_MEMORY:g} x its memory; a note where the file system may cache direct I/O",
     advice="Use direct=1, or make the files larger than the memory of the clients (and of the servers).",
     source="page cache",
 )
 def working_set(at: StepEvidence) -> Iterator[CheckResult]:
     """Files that fit into a host's memory are read from there, and writes end there: the figure is the memory's."""
     if not at.step.jobs:
-        raise UnknownError("what the load does is not known")
+        raise UnknownError("the parameters of the jobs are not known")
     storing = [job for job in at.step.jobs if job.stores]
     buffered = any(not job.direct for job in storing)
     cached = bool(storing) and any(may_cache(name) for host in at.run.hosts for name in file_systems(host))
@@ -180,11 +182,12 @@ def memory_of(host: HostRecord) -> float | None:
     "page-cache",
     "Page cache dropped",
     rule="where the profile asks for it, every host dropped its page cache before the step",
-    advice="Give the user sudo for /proc/sys/vm/drop_caches; without it only the run's own files can be dropped.",
+    advice="Give the user sudo for /proc/sys/vm/drop_caches; without it, only the run's own files can be "
+    "dropped.",
     source="/proc/sys/vm/drop_caches, posix_fadvise",
 )
 def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
-    """What an earlier step left in memory is read from there."""
+    """Whatever an earlier step left in memory is read from there."""
     if at.run.plan.drop_caches_before(at.step) == "no":
         raise UnknownError(Moot.DROPPED)
     failed = {drop.host: drop.detail or "not dropped" for drop in at.record.cache_drops if not drop.ok}
@@ -197,14 +200,15 @@ def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
 
 @run_check(
     "shared-files",
-    "Files that hosts share",
-    rule="each host and each job has files of its own, unless the target is meant to be shared",
-    advice="Put {host} into directory or filename, and look for bind mounts and links; or keep it, and say so when you "
-    "quote the figure.",
+    "Files shared by hosts",
+    rule="each host and each job has its own files, unless the target is meant to be shared",
+    advice="Put {host} into directory or filename, and look for bind mounts and links. If sharing is intended, "
+    "say so when you quote the figure.",
     source="one file system and inode by several names or on several hosts, before the load",
 )
 def shared_files(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """Hosts that write the same file wait for each other's locks; hosts that read it read each other's cache."""
+    """Hosts that write the same file wait for each other's locks; hosts that read it profit from each other's
+    cache."""
     named = same_files({host.name: host.facts for host in evidence.hosts})
     if len(evidence.hosts) < 2 and not named:
         raise UnknownError(Moot.SHARED)
@@ -227,12 +231,12 @@ def _groups(hosts: Sequence[HostRecord]) -> list[list[str]]:
 @step_check(
     "same-offsets",
     "Same offsets",
-    rule="hosts, and workers on one file, have random offsets of their own",
-    advice="Leave randseed and randrepeat out: benchtui gives each host a seed of its own, and records it.",
+    rule="each host, and each worker on a shared file, has its own random offsets",
+    advice="Leave randseed and randrepeat out: benchtui gives each host its own seed and records it.",
     source="seeds of the job files; random generators repeat themselves by default",
 )
 def same_offsets(at: StepEvidence) -> Iterator[CheckResult]:
-    """Hosts that ask for the same blocks in the same order of one shared target are served by its cache."""
+    """Hosts that read the same blocks of a shared target in the same order are served by its cache."""
     jobs = [job for job in at.step.jobs if job.random]
     if not jobs:
         raise UnknownError(Moot.RANDOM)
@@ -273,17 +277,17 @@ def _writers(at: StepEvidence) -> list[JobLoad]:
 
 @step_check(
     "reducible-data",
-    "Data that shrinks",
-    rule="what is written cannot be compressed or deduplicated, unless that is said beside the figure",
-    advice="Use refill_buffers=1 and leave buffer options out; or quote the reduction together with the figure.",
+    "Reducible data",
+    rule="what is written cannot be compressed or deduplicated, unless this is stated with the figure",
+    advice="Use refill_buffers=1 and leave buffer options out, or quote the reduction ratio with the figure.",
     source="zero_buffers, buffer_pattern, buffer_compress_percentage, dedupe_percentage, scramble_buffers",
 )
 def reducible(at: StepEvidence) -> Iterator[CheckResult]:
-    """An array that compresses stores zeros for nothing: it was never asked to write what the figure says."""
+    """An array that compresses stores zeros for free: it never had to write what the figure claims."""
     said = list(dict.fromkeys(job.reducible for job in _writers(at) if job.reducible))
     if said:
         yield CheckResult(
-            "warning", f"what is written can be reduced to less: {', '.join(said)}", ", ".join(said), "none"
+            "warning", f"the data written is reducible: {', '.join(said)}", ", ".join(said), "none"
         )
 
 
@@ -293,20 +297,22 @@ DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4  # left by gzip; different among the sa
 @step_check(
     "content",
     "Content of the files",
-    rule=f"of {LEAST_BLOCKS} sampled blocks or more, half are no zeros (in reads), {units.share(OTHERS)} of "
-    f"the others differ, and gzip leaves {units.share(DATA)} of each, unless the job says so itself (reducible-data)",
-    advice="Lay the files out with the load generator's random data (prepare: layout), or write the device whole once: "
-    "a drive or array that reduces data reads or stores next to nothing of it.",
+    rule=f"of at least {LEAST_BLOCKS} sampled blocks, half are not zeros (reads), {units.share(OTHERS)} of the "
+    f"rest differ, and gzip leaves {units.share(DATA)} of each, unless the job declares it "
+    "(reducible-data)",
+    advice="Lay the files out with the load generator's random data (prepare: layout), or write the device once "
+    "in full: a drive or array that reduces data reads or stores next to nothing.",
     source="dd, cksum and gzip of 16 blocks of 4 KiB on each host, before the first 8 steps that read and after those "
     "that write",
 )
 def content(at: StepEvidence) -> Iterator[CheckResult]:
-    """Options promise what is written; what lies there may be older, or be written by a program that does otherwise."""
+    """Options promise what is written. What is on the disk may be older, or may come from a program that writes
+    something else."""
     sampled = [(host.name, row) for host in at.run.hosts for row in rows(host.facts, Content)]
     here = [(host, row) for host, row in sampled if row.step == at.step.index and row.blocks >= LEAST_BLOCKS]
     if not here:
         reasons = (why_unknown(host.facts, "content") for host in at.run.hosts)
-        raise UnknownError(next(filter(None, reasons), "no block of the files was looked at"))
+        raise UnknownError(next(filter(None, reasons), "no blocks of the files were sampled"))
     told = any(job.reducible for job in at.step.jobs)  # by reducible-data
     for kind in ("read", "written"):
         found = {host: why for host, row in here if row.kind == kind and (why := _reduced(at, host, row))}
@@ -340,12 +346,13 @@ def _has_holes(at: StepEvidence, host: str) -> bool:
 @step_check(
     "no-flush",
     "Writes that may not be durable",
-    rule="a note when writes are never flushed while they are measured, and no cache is attested to outlive that",
-    advice="Attest that caches on the way are off or outlive a power cut; or use fsync, fdatasync, sync.",
+    rule="a note when writes are never flushed during the measurement and nobody attested that the caches "
+    "survive a power cut",
+    advice="Attest that caches on the way are off or survive a power cut, or use fsync, fdatasync or sync.",
     source="fsync, fdatasync, sync, end_fsync",
 )
 def durability(at: StepEvidence) -> Iterator[CheckResult]:
-    """Writes that end in a volatile cache are quick, and lost in a power cut."""
+    """Writes that end in a volatile cache are fast, and lost in a power cut."""
     loose = [job for job in _writers(at) if not job.durable]
     if loose and not durable_by_word(at.run):
         flushed = next((job.flushed for job in loose if job.flushed), "")
@@ -361,14 +368,15 @@ FLUSH_NS = 3000  # a command to a device over PCI Express and back takes longer
 @step_check(
     "flush-no-op",
     "Flushes reach the device",
-    rule="where writes are flushed, no mount below the target turns flushes into no-ops, and the median flush takes "
-    f"{FLUSH_NS / 1000:g} µs or more",
-    advice="Mount without nobarrier; look for libeatmydata (LD_PRELOAD), and for a virtual disk with cache=unsafe.",
+    rule="where writes are flushed, no mount below the target turns flushes into no-ops, and the median flush "
+    f"takes at least {FLUSH_NS / 1000:g} µs",
+    advice="Mount without nobarrier; look for libeatmydata (LD_PRELOAD) and for a virtual disk with "
+    "cache=unsafe.",
     source="mount options; latency of syncs. What a hypervisor, a controller or an NFS server (async) does with a "
     "flush cannot be seen from a client",
 )
 def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
-    """A flush that no device is asked for costs nothing, and a power cut takes the data all the same."""
+    """A flush that never reaches a device costs nothing, and a power cut loses the data anyway."""
     if not any(job.durable or job.flushed for job in _writers(at)):
         raise UnknownError(Moot.SYNCS)
     without = {

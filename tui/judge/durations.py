@@ -23,17 +23,17 @@ TOGETHER = 0.9  # of the time of the longest host, for loads that end with their
 @step_check(
     "end-skew",
     "End skew",
-    rule=f"no host of a timed load runs more than {END_SKEW_S:g} s shorter than the longest one (error beyond "
-    f"{units.share(END_SKEW_SHARE)} of its time, when clocks are known well enough to be sure); all hosts of a load "
-    f"that ends with its data run together for {units.share(TOGETHER)} of the time",
-    advice="Look at what ended the load of the host that is named: its stderr under raw/, its kernel log, its files. "
-    "Quote the common window, in which all hosts ran.",
+    rule=f"no host of a timed load stops more than {END_SKEW_S:g} s before the longest one (error beyond "
+    f"{units.share(END_SKEW_SHARE)} of its time, if the clocks are accurate enough to tell); all hosts of "
+    f"a size-bound load run together for {units.share(TOGETHER)} of the time",
+    advice="Find out what ended the load on that host: its stderr under raw/, its kernel log, its files. Quote "
+    "the common window, in which all hosts ran.",
     source="first and last measured I/O of each host, clocks compared over the connection",
     live=False,
 )
 def end_skew(at: StepEvidence) -> Iterator[CheckResult]:
-    """Rates of hosts are added up. When one host ran for a part of the time, the others had the storage for themselves
-    for the rest of it, and the sum is a rate that never was."""
+    """Hosts' rates are added up. If one host stopped early, the others had the storage to themselves from then on,
+    and the sum is a rate that never existed."""
     timing = at.record.timing
     if timing is None or len(timing.hosts) < 2:
         raise UnknownError("fewer than two hosts measured")
@@ -77,15 +77,15 @@ def _ran(timing: TimingRecord, short: dict[str, float], longest_s: float) -> str
 
 @step_check(
     "job-time",
-    "Jobs to the end",
-    rule="every timed job of a host runs for 95 % of its runtime when another one does",
-    advice="Look at what ended the job: an error in its stderr under raw/, a size or io_size that was reached, a full "
-    "disk.",
+    "Jobs run to the end",
+    rule="every timed job of a host runs for 95 % of its runtime if another one does",
+    advice="Find out what ended the job: an error in its stderr under raw/, a size or io_size that was reached, "
+    "a full disk.",
     source="runtime of each job, as the load generator printed it",
     live=False,
 )
 def job_time(at: StepEvidence) -> Iterator[CheckResult]:
-    """A job that ended early leaves the rest of the time to the others: the figures of all of them are of two loads."""
+    """When a job ends early, the others have the host to themselves from then on: the figures mix two loads."""
     if at.record.state == "cut":
         raise UnknownError("the load was stopped before its end")
     jobs: dict[tuple[str, str], list[Counted]] = {}
@@ -93,7 +93,7 @@ def job_time(at: StepEvidence) -> Iterator[CheckResult]:
         if each.job and each.loads and all(load.bound_s for load in each.loads):
             jobs.setdefault((each.host, each.job), []).append(each)
     if len(jobs) < 2:
-        raise UnknownError("there are not several jobs that end by time")
+        raise UnknownError("fewer than two jobs end by time")
     early = {key: parts for key, parts in jobs.items() if ended_early(_ran_s(parts), _bound_s(parts))}
     if len(early) == len(jobs):
         return  # the whole load was short, which is another finding

@@ -31,13 +31,13 @@ FAIR, SPREAD = 0.95, 0.10  # Jain's index, and standard deviation of the hosts' 
     "straggler",
     "Stragglers",
     rule=f"every host reaches {units.share(STRAGGLER)} of the median host's IOPS, its p99 stays below "
-    f"{TAIL_OF_MEDIAN:g} x the median host's, and the hosts' rates spread by less than {units.share(SPREAD)} "
-    f"(Jain's index {FAIR:g} or more)",
-    advice="Look at the named host: its link, its CPU, its path. The slow host drags the total down.",
+    f"{TAIL_OF_MEDIAN:g} x the median host's, and rates differ between hosts by less than "
+    f"{units.share(SPREAD)} (Jain's index {FAIR:g} or more)",
+    advice="Look at that host: its link, its CPU, its path. It lowers the total.",
     source="results of each host; Jain, Chiu and Hawe 1984",
 )
 def stragglers(at: StepEvidence) -> Iterator[CheckResult]:
-    """Hosts far behind the median hold the others' figures down, or measure something else."""
+    """Hosts far behind the median lower the total, or measure something else."""
     if len(at.record.results.per_host) < STRAGGLER_HOSTS:
         raise UnknownError(f"fewer than {STRAGGLER_HOSTS} hosts: there is no median to compare with")
     for name in each_io_once(at.record.results.aggregate):
@@ -120,14 +120,14 @@ SHORTEST_S = 8  # of fewer seconds the median says little
 @step_check(
     "start-skew",
     "Start skew",
-    rule=f"hosts start within {START_SKEW_S:g} s of each other (error beyond "
-    f"{units.share(START_SKEW_SHARE)} of the runtime, when clocks are known well enough to be sure)",
-    advice="Look at what the late hosts did before: a layout, a busy CPU, a slow log-in. The common window says what "
-    "all did together.",
+    rule=f"hosts start within {START_SKEW_S:g} s of each other (error beyond {units.share(START_SKEW_SHARE)} of "
+    "the runtime, if the clocks are accurate enough to tell)",
+    advice="Find out what delayed the late hosts: a layout, a busy CPU, a slow login. The common window tells "
+    "what all of them did together.",
     source="first measured I/O of each host, clocks compared over the connection",
 )
 def start_skew(at: StepEvidence) -> Iterator[CheckResult]:
-    """Hosts that start late measure another load than the rest: the first ones have the storage for themselves."""
+    """Until the last host has started, the first ones have the storage to themselves."""
     timing = at.record.timing
     if timing is None or timing.start_skew_s is None:
         raise UnknownError("fewer than two hosts measured")
@@ -163,11 +163,12 @@ def _skew_message(timing: TimingRecord, allowed_s: float, foreign: bool) -> str:
     "clock-offset",
     "Clock offset",
     rule=f"each host's clock is within {CLOCK_OFFSET_S * 1000:g} ms of the jump host's",
-    advice="Times in this record are corrected; those in the host's own logs are not: set its clock (chrony, ntpd).",
+    advice="Times in this record are corrected, those in the host's own logs are not: set its clock (chrony, "
+    "ntpd).",
     source="seven exchanges over the open connection, the quickest one counts",
 )
 def clock_offsets(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """A clock that is off is allowed for in all times of the record, but not in the host's own logs."""
+    """The record corrects for a clock that is off; the host's own logs do not."""
     compared = {
         host.name: host.clock for host in evidence.hosts if host.clock is not None and host.clock.method == "exchange"
     }
@@ -188,13 +189,13 @@ def clock_offsets(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 @run_check(
     "clock-step",
-    "Clock set while it ran",
+    "Clock set during the run",
     rule="no clock is set between the comparison and the end",
     advice="Let the clock be slewed, not stepped, while you measure.",
     source="stamps of samples against their arrival",
 )
 def clock_steps(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """A clock that was set during the run: what it says after that is placed by arrival."""
+    """The clock was set during the run: later samples are placed by their time of arrival instead."""
     if not any(host.clock is not None and host.clock.method == "exchange" for host in evidence.hosts):
         raise UnknownError("clocks were not compared")
     for host, step in evidence.seen.clock_steps.items():
@@ -205,13 +206,14 @@ def clock_steps(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 @step_check(
     "host-loss",
-    "Hosts to the end",
+    "Hosts measure to the end",
     rule="every host measures to the end",
-    advice="Measure again without that host, or with it mended; until then quote what all hosts did together.",
+    advice="Measure again without that host, or once it is repaired. Until then, quote what all hosts did "
+    "together.",
     source="samples and results of each host",
 )
 def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
-    """A total in which a host is missing for a part of the time is of no number of hosts."""
+    """If a host is missing for part of the time, the total does not stand for any number of hosts."""
     if not at.record.coverage:
         raise UnknownError("there are no samples of the hosts")
     if at.record.coverage_text:
@@ -235,13 +237,13 @@ def idle_hosts(record: StepRecord) -> list[str]:
 @step_check(
     "never-together",
     "A common window",
-    rule="there is a time in which all hosts measure",
-    advice="Measure longer than the hosts take to start.",
+    rule="all hosts measure together for some time",
+    advice="Measure for longer than the hosts take to start.",
     source="begin and end of each host",
     live=False,
 )
 def never_together(at: StepEvidence) -> Iterator[CheckResult]:
-    """There was no moment at which all hosts measured, so the total adds up what did not run together."""
+    """The hosts never all measured at the same time, so the total adds up loads that did not run together."""
     timing = at.record.timing
     if timing is None or timing.start_skew_s is None:
         raise UnknownError("fewer than two hosts measured")
@@ -253,8 +255,9 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "stall",
     "Seconds without I/O",
-    rule=f"no host does less than {units.share(STALL_SHARE)} of its usual second for {STALL_S} seconds in a row",
-    advice="Look at the storage's and the host's logs of that time: a failover, a frozen host, a full journal.",
+    rule=f"no host does less than {units.share(STALL_SHARE)} of its usual rate for {STALL_S} seconds in a row",
+    advice="Look at the logs of the storage and the host at that time: a failover, a frozen host, a full "
+    "journal.",
     source="I/Os and bytes of each second",
 )
 def stall(at: StepEvidence) -> Iterator[CheckResult]:

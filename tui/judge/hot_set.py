@@ -42,17 +42,17 @@ class HotSet(Struct, frozen=True):
 
 @step_check(
     "hot-set",
-    "Blocks touched again",
-    rule=f"blocks that are touched {AGAIN:g} times or more, on all hosts together, are beyond {units.size(DRIVE)} (any "
-    f"drive's buffer); a note up to {units.size(ARRAY)} (a usual controller's cache), and up to the memory of the "
-    "servers where it is known",
-    advice="Make the files larger, or random_distribution more even; or attest cache-off; or say that a cache is what "
-    "you measure.",
+    "Hot set",
+    rule=f"the blocks that are accessed {AGAIN:g} times or more, over all hosts, exceed {units.size(DRIVE)} "
+    f"(any drive's buffer); a note up to {units.size(ARRAY)} (a typical controller's cache), and up to the "
+    "servers' memory where it is known",
+    advice="Make the files larger or random_distribution more even; or attest cache-off; or state that you "
+    "measure a cache.",
     source="random_distribution, sizes of files, I/Os completed: expected values, nothing is traced",
 )
 def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
-    """Direct I/O leaves out the client's page cache, not the caches behind it: drives, controllers and servers keep
-    what is asked for again and again, so the figure is theirs."""
+    """Direct I/O bypasses the client's page cache, but not the caches behind it: drives, controllers and servers
+    keep blocks that are accessed repeatedly, and the figure is then theirs."""
     if at.step.jobs and not any(job.direct for job in at.step.jobs if job.stores):
         raise UnknownError("without direct I/O: see working-set")
     found = hot_sets(at)
@@ -68,29 +68,29 @@ def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
     if hot < drive:
         flushed = all(job.durable for job in at.step.jobs if job.stores)  # each write is flushed: none ends in a buffer
         severity: Severity = "info" if flushed else "warning"
-        yield CheckResult(severity, f"{times}: the buffer of a single drive holds them", round(hot), drive)
+        yield CheckResult(severity, f"{times}: a single drive's buffer holds them", round(hot), drive)
     elif servers and hot < servers:
         text = f"{times}: they fit into the servers' {units.size(servers)} of memory"
         yield CheckResult("info", text, round(hot), servers)
     elif hot < array:
-        yield CheckResult("info", f"{times}: the cache of a usual controller holds them", round(hot), array)
+        yield CheckResult("info", f"{times}: a typical controller's cache holds them", round(hot), array)
 
 
 def hot_sets(at: StepEvidence) -> dict[str, HotSet]:
     """Return by host which bytes its I/O goes to. Raises UnknownError when no host's can be told."""
     jobs = [job for job in at.step.jobs if job.stores and {"read", "write"} & set(job.directions)]
     if not jobs:
-        raise UnknownError(Moot.DATA if at.step.jobs else "what the load does is not known")
+        raise UnknownError(Moot.DATA if at.step.jobs else "the parameters of the jobs are not known")
     sizes = [spec.size_bytes for task in at.step.tasks for spec in task.files]
     if not all(job.range_bytes for job in jobs) and not (sizes and all(sizes)):
-        raise UnknownError("the size of what the I/O goes over is not known")
+        raise UnknownError("the range of the I/O is not known")
     found: dict[str, HotSet] = {}
     for task in at.step.tasks:
         sets = [each for job in jobs if (each := _of_job(at, task, job)) is not None]
         if sets and len(sets) == len(jobs):
             found[task.host] = _sum(sets, sum(spec.total_bytes for spec in task.files))
     if not found:
-        raise UnknownError("how many I/Os each job did is not known")
+        raise UnknownError("the number of I/Os of each job is not known")
     return found
 
 

@@ -111,14 +111,14 @@ def _doing(loads: Sequence[JobLoad], name: str) -> list[JobLoad]:
 @step_check(
     "rate-mismatch",
     "Rate x time",
-    rule="IOPS x runtime are the I/Os, and bandwidth x runtime the bytes, to the digits that are printed",
-    advice="Look at the tool's own output under raw/: one of the three figures was changed, or misread.",
+    rule="IOPS x runtime equals the I/Os, and bandwidth x runtime the bytes, to the printed precision",
+    advice="Look at the tool's own output under raw/: one of the three figures was changed or misread.",
     source="counts, rates and runtime of the load generator",
     live=False,
 )
 def rate_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
-    """A rate is a count divided by a time. Where the three do not agree, at least one of them is not what was
-    measured, and nobody can say which."""
+    """A rate is a count divided by a time. If the three contradict each other, at least one was not measured, and
+    nobody can say which."""
     for each in counted(at):
         seconds = each.figures.runtime_s
         if not seconds:
@@ -154,14 +154,15 @@ def _other_rate(at: StepEvidence, each: Counted, count: int, rate: float, names:
 @step_check(
     "size-mismatch",
     "I/Os x block size",
-    rule="bytes are the I/Os times the block size of the job; of split sizes their mean, within six standard errors; "
-    "jobs that only read write nothing",
-    advice="Look at the job file and the tool's own output: the bytes belong to another block size, or were changed.",
+    rule="bytes equal I/Os times the job's block size (for split sizes their mean, within six standard "
+    "errors); jobs that only read write nothing",
+    advice="Look at the job file and the tool's own output: the bytes belong to another block size, or were "
+    "changed.",
     source="I/Os and bytes of the load generator; bs, bsrange and bssplit of the job",
     live=False,
 )
 def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
-    """A bandwidth that belongs to another block size than the one that is named beside it is another load's."""
+    """The bandwidth does not belong to the block size stated next to it: it is from another load."""
     looked = False
     for each in counted(at):
         if _is_uncalled_for(at, each):
@@ -238,13 +239,14 @@ def _span_of(at: StepEvidence, each: Counted, load: JobLoad, name: str) -> tuple
 @step_check(
     "above-offered",
     "Achieved load within offered load",
-    rule="no host does more than the rate that its jobs are held at",
-    advice="The rate was not applied, or the result is of another load: compare the job file and the command line.",
+    rule="no host exceeds the rate that its jobs are held to",
+    advice="The rate was not applied, or the result is from another load: compare the job file with the command "
+    "line.",
     source="rate and rate_iops of the job; counts of the load generator",
     live=False,
 )
 def above_offered(at: StepEvidence) -> Iterator[CheckResult]:
-    """A load that is held at a rate cannot exceed it: if it does, another load was running, or another result is
+    """A load that is held to a rate cannot exceed it. If it does, another load was running, or another result is
     shown."""
     found = [(each, offered) for each in counted(at) for offered in [_offered(each)] if any(offered)]
     if not found:
@@ -292,15 +294,15 @@ def _above(
 @step_check(
     "above-depth",
     "In flight within queue depth",
-    rule="IOPS x mean latency is at most iodepth x numjobs of the jobs",
-    advice="Figure, latency or depth are not of the same load: look at the job file and the tool's own output.",
+    rule="IOPS x mean latency is at most iodepth x numjobs",
+    advice="IOPS, latency and depth are not from the same load: look at the job file and the tool's own output.",
     source="Little's law, as an upper bound: it holds for loads with a rate or think time too",
     live=False,
 )
 def above_depth(at: StepEvidence) -> Iterator[CheckResult]:
-    """No more I/Os can be in flight than the load generator has places for. What exceeds them was not measured."""
+    """No more I/Os can be in flight than the load generator has slots for. Anything above was not measured."""
     if not at.step.jobs:
-        raise UnknownError("what the load holds in flight is not known")
+        raise UnknownError("the queue depth of the jobs is not known")
     groups: dict[tuple[str, str], list[Counted]] = {}
     for each in counted(at):
         if direction(each.name).in_total and whole_latency(each) is not None:
@@ -345,15 +347,15 @@ def whole_latency(each: Counted) -> Latency | None:
 @step_check(
     "latency-mismatch",
     "Latencies agree",
-    rule="count, minimum, mean, maximum, deviation and percentiles of each latency fit one set of I/Os, the I/Os that "
-    "were counted, and the histogram where there is one",
-    advice="Look at the tool's own output under raw/: a latency was changed, or is of another result.",
+    rule="count, minimum, mean, maximum, deviation and percentiles of each latency are possible for one set of "
+    "I/Os, and agree with the I/O count and with the histogram, if there is one",
+    advice="Look at the tool's own output under raw/: a latency was changed, or is from another result.",
     source="latencies and buckets of the load generator",
     live=False,
 )
 def latency_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
-    """Percentiles rise, the mean lies where the percentiles leave room for it, and a histogram has as many I/Os as
-    were counted. Figures that break this were not measured together."""
+    """Percentiles rise, the mean lies within the range they allow, and the histogram holds as many I/Os as were
+    counted. Figures that violate this were not measured together."""
     looked = False
     for each in counted(at):
         for kind in ("slat", "clat", "lat"):

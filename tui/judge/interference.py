@@ -30,23 +30,23 @@ COUNTED = {"read": ("rd", "rd_server"), "write": ("wr", "wr_server")}
     "bytes more than it does (writes without a sync for each: twice as much); storage nodes of a load that only reads "
     f"read at most {SERVERS_READ:g} x, and write at most {units.share(SERVERS_WRITE)} of its bytes; "
     f"below {units.bandwidth(FLOOR)} it is nothing",
-    advice="Find out who uses the device or the servers (iotop, biosnoop; backups, rebuilds, scrubs), and measure when "
-    "they are done.",
+    advice="Find out who uses the device or the servers (iotop, biosnoop; backups, rebuilds, scrubs), and "
+    "measure when they are done.",
     source="/proc/diskstats and /proc/self/mountstats of the hosts and storage nodes, less what the load counts",
 )
 def other_traffic(at: StepEvidence) -> Iterator[CheckResult]:
-    """What others read and write while it is measured takes its share of the storage, and no figure says so."""
+    """While you measure, reads and writes by others take their share of the storage, and no figure shows it."""
     jobs = [job for job in at.step.jobs if job.stores]
     if at.step.jobs and not jobs:
         raise UnknownError(Moot.DATA)
     if not jobs or not all(job.direct for job in jobs):
         raise UnknownError("without direct I/O, devices move what the page cache reads ahead and writes later")
     if (at.record.measured_s or 0.0) < LEAST_S:
-        raise UnknownError(f"under {LEAST_S:g} s were measured")
+        raise UnknownError(f"measured for less than {LEAST_S:g} s")
     groups = _machines(at)
     extra = {name: each for hosts in groups for name, each in _extra(at, hosts).items()}
     if not extra:
-        raise UnknownError("what moved below the load is not known")
+        raise UnknownError("bytes moved below the load were not counted")
     found = {name: text for name, (text, _) in extra.items() if text}
     if found:
         worst = max(share for _, share in extra.values())

@@ -43,13 +43,13 @@ PUBLISHED = (50.0, 99.0, 99.5, 99.9)
     rule=f"IOPS x mean latency is within {units.share(OCCUPIED)} of jobs x queue depth (error beyond "
     f"{units.share(OCCUPIED_AT_ALL)}, unless client-cpu says why there is less); "
     f"less is allowed where the load generator takes under {BETWEEN_NS / 1000:g} µs from one I/O to the next",
-    advice="Less: some jobs did not run, or failed, or waited for other than I/O (a busy CPU); look at "
-    "each host's errors and CPU. More: figure, latency or depth are not of the same load.",
+    advice="Fewer: some jobs did not run, failed, or waited for something other than I/O (a busy CPU); look at "
+    "each host's errors and CPU. More: IOPS, latency and depth are not from the same load.",
     source="Little's law",
 )
 def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
-    """By Little's law the I/Os in flight are IOPS times mean latency. When that is not what the profile keeps in
-    flight, the figure belongs to another load than the one that is named beside it."""
+    """By Little's law, the I/Os in flight are IOPS times mean latency. If that is not what the profile keeps in
+    flight, the figure belongs to another load than the one stated."""
     held = steady_load(at)
     shares = {
         host: share for host, dirs in at.record.results.per_host.items() if (share := occupied(dirs, held)) is not None
@@ -90,13 +90,13 @@ def steady_load(at: StepEvidence) -> int:
     """Return the I/Os that each host holds in flight all the time. Raises UnknownError when that changes."""
     jobs = at.step.jobs
     if not jobs:
-        raise UnknownError("what the load holds in flight is not known")
+        raise UnknownError("the queue depth of the jobs is not known")
     if any(job.paced for job in jobs):
         raise UnknownError(Moot.PACED)
     if at.record.measured_s is None:
-        raise UnknownError("how long was measured is not known")
+        raise UnknownError("the measured time is not known")
     if at.record.measured_s < LEAST_S:
-        raise UnknownError(f"under {LEAST_S:g} s measured: too short, start and end effects dominate")
+        raise UnknownError(f"measured for less than {LEAST_S:g} s: start and end effects dominate")
     if len({job.wave for job in jobs}) > 1:
         raise UnknownError("jobs run one after the other")
     if ended_early(at.record.measured_s, at.record.runtime_s) or at.record.runtime_s is None:
@@ -134,15 +134,16 @@ def _whole(result: DirectionRecord) -> LatencyRecord | None:
 @step_check(
     "depth",
     "Queue depth",
-    rule="the engine keeps the queue depth that was asked for",
-    advice="Use an engine that queues (libaio, io_uring) with direct=1, or more jobs: each keeps one I/O in flight.",
+    rule="the engine keeps the requested queue depth",
+    advice="Use an engine that queues (libaio, io_uring) with direct=1, or more jobs: each keeps one I/O in "
+    "flight.",
     source="the engine is synchronous, by the load generator's own table",
 )
 def depth(at: StepEvidence) -> Iterator[CheckResult]:
-    """A synchronous engine has one I/O of each job in flight, whatever depth is named beside its figure. A sweep over
-    the depth then measures one load again and again, and its best point is the best by chance."""
+    """A synchronous engine keeps one I/O of each job in flight, whatever depth is stated. A sweep over depth then
+    measures the same load again and again, and its best point is chance."""
     if not at.step.jobs:
-        raise UnknownError("what the load does is not known")
+        raise UnknownError("the parameters of the jobs are not known")
     swept = vain_axes(at.run.plan.steps, at.run.plan.axes)
     more = f"; it was swept: points that differ by {', '.join(swept)} alone are the same load" if swept else ""
     for told in dict.fromkeys(job.in_vain for job in at.step.jobs if job.in_vain):
@@ -154,14 +155,14 @@ def depth(at: StepEvidence) -> Iterator[CheckResult]:
     "Offered rate",
     rule=f"a load that is held at a rate reaches {units.share(RATE_REACHED)} of it; Poisson arrivals, less three "
     "standard deviations; split block sizes, the bytes per second of the smallest block",
-    advice="The storage, or the client, cannot keep this rate: its latency is that of an overload. Lower the rate, or "
-    "run without one to see what is sustained.",
+    advice="The storage or the client cannot sustain this rate: the latency is that of an overload. Lower the "
+    "rate, or run without one to see what is sustained.",
     source="coordinated omission: I/Os that were not sent have no latency",
 )
 def rate(at: StepEvidence) -> Iterator[CheckResult]:
-    """A load at a fixed rate says what latency users see at that rate. Where the rate is not reached, I/Os waited
-    before they were sent, and the latency that is printed leaves that wait out. A search offers more than can be done
-    on purpose, and judges such a point itself."""
+    """A load at a fixed rate shows the latency that users see at that rate. If the rate is not reached, I/Os waited
+    before they were sent, and the printed latency leaves that wait out. A search offers more than the storage can
+    do on purpose, and judges such points itself."""
     severity: Severity = "info" if at.run.plan.search is not None else "warning"
     hosts = len(at.step.tasks)
     whole = [("", each) for each in offered_rates(at.step.jobs, at.record)]
@@ -233,15 +234,15 @@ def _of_single_jobs(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[tup
     "short",
     "Ended early",
     rule=f"measured at least 95 % of the runtime, and {SHORT_S:g} s",
-    advice="Look at what ended the load: files that are too small for the runtime (time_based), an error, a full disk.",
+    advice="Find out what ended the load: files too small for the runtime (time_based), an error, a full disk.",
     source="runtime of the profile",
     live=False,
 )
 def short(at: StepEvidence) -> Iterator[CheckResult]:
-    """A load that ended before its time has done something else than was asked for, and 0.1 s says nothing."""
+    """A load that ended early did something other than requested, and 0.1 s of it means nothing."""
     record = at.record
     if record.measured_s is None:
-        raise UnknownError("how long was measured is not known")
+        raise UnknownError("the measured time is not known")
     if record.state != "cut" and is_short(record):
         threshold = record.runtime_s if ended_early(record.measured_s, record.runtime_s) else SHORT_S
         message = f"{length_text(record.measured_s, record.runtime_s)}: too little to stand for the load"
@@ -252,16 +253,16 @@ def short(at: StepEvidence) -> Iterator[CheckResult]:
     "runtime",
     "Runtime",
     rule=f"measured {LONG_S:g} s or more (a note), {ENOUGH_S:g} s or more (a warning)",
-    advice="Measure a minute for a first look, five for a figure that is to be published: caches and flash need longer "
-    "than that to show themselves.",
+    advice="Measure for a minute for a first look, and for five to publish a figure: caches and flash need that "
+    "long to show.",
     source="SPECstorage 2020: 5 min; IO500: 300 s",
     live=False,
 )
 def runtime(at: StepEvidence) -> Iterator[CheckResult]:
-    """Seconds of load are absorbed by caches and buffers on the way; what a system sustains shows after minutes."""
+    """Caches and buffers absorb seconds of load; what a system sustains shows after minutes."""
     seconds = at.record.measured_s
     if seconds is None:
-        raise UnknownError("how long was measured is not known")
+        raise UnknownError("the measured time is not known")
     if is_short(at.record) or at.record.state == "cut" or seconds >= at.limit("runtime.note_s"):
         return
     severity: Severity = "info" if seconds >= at.limit("runtime.warning_s") else "warning"
@@ -271,15 +272,15 @@ def runtime(at: StepEvidence) -> Iterator[CheckResult]:
 
 @step_check(
     "slat",
-    "Wait in the submission",
-    rule=f"slat is under {units.share(SUBMISSION_SHARE)} of lat, or lat is shown; a note "
-    "with direct I/O: submitting costs that much",
-    advice="Use direct=1, or show lat (latency: lat in the profile): clat begins only after the submission.",
+    "Time spent in submission",
+    rule=f"slat is under {units.share(SUBMISSION_SHARE)} of lat, or lat is shown; with direct I/O a note: "
+    "submission costs that much",
+    advice="Use direct=1, or show lat (latency: lat in the profile): clat starts only after submission.",
     source="slat, clat and lat of the load generator",
 )
 def submission(at: StepEvidence) -> Iterator[CheckResult]:
-    """An asynchronous engine without direct I/O does its I/O while submitting it, so the wait is in slat, and clat is
-    next to nothing."""
+    """Without direct I/O, an asynchronous engine does its I/O while submitting it: the time is in slat, and clat is
+    close to zero."""
     if not any(result.slat is not None for result in at.record.results.aggregate.values()):
         raise UnknownError(Moot.SUBMISSION)
     if at.run.plan.latency_kind_of(at.step) == "lat":
@@ -295,12 +296,14 @@ def submission(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "sync",
     "Time spent in syncs",
-    rule=f"a note when workers wait more than {units.share(SYNC_SHARE)} of their time for fsync or fdatasync",
-    advice="The write figure is that of the flush: quote the sync latency, and look at write caches and journals.",
+    rule=f"a note when workers spend more than {units.share(SYNC_SHARE)} of their time waiting for fsync or "
+    "fdatasync",
+    advice="The write figure is that of the flush: quote the sync latency, and look at write caches and "
+    "journals.",
     source="latency of syncs, as the load generator counts it",
 )
 def sync_bound(at: StepEvidence) -> Iterator[CheckResult]:
-    """Where most of the time goes into flushes, writes look quick and the application is slow."""
+    """If most of the time goes into flushes, writes look fast while the application is slow."""
     jobs = [job for job in at.step.jobs if job.durable]
     if not jobs or "sync" not in at.record.results.aggregate:
         raise UnknownError(Moot.SYNCS)
@@ -315,17 +318,17 @@ def sync_bound(at: StepEvidence) -> Iterator[CheckResult]:
 
 @step_check(
     "few-samples",
-    "I/Os behind the percentiles",
-    rule=f"{units.TAIL_SAMPLES} I/Os or more are slower than a percentile that is printed",
-    advice="Measure longer, or quote a lower percentile: with so few I/Os the next run will say something else.",
+    "I/Os behind a percentile",
+    rule=f"at least {units.TAIL_SAMPLES} I/Os are slower than each printed percentile",
+    advice="Measure longer, or quote a lower percentile: with so few I/Os the next run will give another value.",
     source="order statistics: the rank of a percentile is known to about the root of the number of slower I/Os",
     live=False,
 )
 def tails(at: StepEvidence) -> Iterator[CheckResult]:
-    """A p99.9 of 2000 I/Os is made of two of them. What so few say is chance."""
+    """The p99.9 of 2000 I/Os rests on two of them: that is chance."""
     counted = [(name, _whole(result)) for name, result in at.record.results.aggregate.items()]
     if not any(latency is not None and latency.n for _, latency in counted):
-        raise UnknownError("it is not known of how many I/Os the latencies are")
+        raise UnknownError("the number of I/Os behind the latencies is not known")
     for name, latency in counted:
         thin = [each for each in PUBLISHED if latency is not None and not enough_behind(latency.n, each)]
         if latency is not None and latency.n and thin:
@@ -343,15 +346,15 @@ RESTARTED = ("host-rebooted",)
 @step_check(
     "tool-errors",
     "Errors of the load generator",
-    rule="every host ends without an error, a short or a dropped I/O",
+    rule="every host ends without errors, short or dropped I/Os",
     advice="Look at the host's stderr under raw/ and its kernel log; discard figures that include failed I/O.",
     source="error numbers, short and dropped I/Os, exit codes",
 )
 def tool_errors(at: StepEvidence) -> Iterator[CheckResult]:
-    """I/O that failed is not I/O: it is quick, and it moves nothing."""
+    """Failed I/O is fast and moves no data."""
     record = at.record
     if not record.tasks:
-        raise UnknownError("how the load generator ended is not known")
+        raise UnknownError("the exit status of the load generator is not known")
     said = {host: ", ".join(map(_error_text, task.errors)) for host, task in record.tasks.items() if task.errors}
     codes = {host: f"exit code {task.exit_code}" for host, task in record.tasks.items() if task.exit_code}
     wrong = (codes if record.state != "cut" else {}) | said
@@ -379,15 +382,15 @@ def _error_text(number: int) -> str:
 
 @run_check(
     "host-restart",
-    "Hosts stay the same",
+    "No host restarts",
     rule="no host restarts during the run",
-    advice="Measure again: caches, clocks and mounts are not what they were at the start.",
+    advice="Measure again: caches, clocks and mounts are not those of the start.",
     source="/proc/sys/kernel/random/boot_id",
 )
 def restarted(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """A host that was restarted in a run has measured with two sets of caches, mounts and clocks."""
+    """A host that restarted during a run measured with two sets of caches, mounts and clocks."""
     if not any(boot_of(host.facts) for host in evidence.hosts):
-        raise UnknownError("the hosts have no boot id")
+        raise UnknownError("the boot IDs of the hosts are not known")
     again = [host.name for host in evidence.hosts if any(each.code in RESTARTED for each in host.problems)]
     if again:
         message = f"restarted while it was measured: {names_of(again)}"
@@ -404,13 +407,13 @@ SAME = 1e-4  # of the rate: metadata operations of two iterations differ by per 
 @step_check(
     "rank-shift",
     "Rank shift",
-    rule="each phase works on files that another host has made",
-    advice="Place ranks in blocks by host, and shift by the ranks of a host (stride: next-client): then no client's "
-    "cache answers for the storage. With one host there is no other.",
+    rule="each phase works on files that another host created",
+    advice="Place ranks in blocks by host and shift by the ranks of one host (stride: next-client), so that no "
+    "client's cache answers for the storage. With a single host this is impossible.",
     source="ranks by host, and the shift between phases",
 )
 def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
-    """A host that stats and reads what it has made itself asks its own cache, not the storage."""
+    """A host that stats and reads its own files is answered by its own cache, not by the storage."""
     metadata = at.record.metadata
     if metadata is None or metadata.shift_ranks is None:
         raise UnknownError(Moot.SHIFT)
@@ -424,16 +427,16 @@ def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
 
 @step_check(
     "iterations",
-    "Iterations that differ",
-    rule=f"the rates of iterations are further apart than {units.share(SAME, 2)}; their extremes, mean and deviation "
-    "fit one set of rates (error)",
-    advice="Take the rates of the iterations themselves, which the load generator prints with its option to be "
-    "verbose, or repeat the whole run.",
+    "Iterations differ",
+    rule=f"the rates of iterations differ by more than {units.share(SAME, 2)}; their extremes, mean and "
+    "deviation are possible for one set of rates (error)",
+    advice="Use the rates of the individual iterations, which the load generator prints in verbose mode, or "
+    "repeat the whole run.",
     source="largest and smallest rate of each operation",
 )
 def iterations(at: StepEvidence) -> Iterator[CheckResult]:
-    """Measurements that are repeated differ. Where the largest and the smallest rate of several iterations are the
-    same to many digits, they are one measurement seen by several clocks, and their spread says nothing."""
+    """Repeated measurements differ. If the highest and lowest rates of several iterations agree to many digits,
+    they are one measurement seen by several clocks, and their spread means nothing."""
     metadata = at.record.metadata
     spans = {
         name: (each.max, each.max / each.min - 1)

@@ -26,13 +26,14 @@ NAMED = 3
 
 @run_check(
     "host-differences",
-    "Hosts are alike",
-    rule="kernel, tools, CPU, memory, links, mount options and settings that matter are the same on all hosts",
-    advice="Compare the hosts (Facts on Result, hosts check --facts) and make them alike; or quote the difference.",
+    "Identical hosts",
+    rule="kernel, tools, CPU, memory, links, mount options and relevant settings are the same on all hosts",
+    advice="Compare the hosts (Facts on Result, hosts check --facts) and align them, or state the difference "
+    "with the figure.",
     source="facts read in preflight",
 )
 def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """A total over hosts that differ is the figure of no host, and cannot be repeated with others."""
+    """A total over hosts that differ describes none of them, and cannot be reproduced with others."""
     known = {host.name: host.facts for host in evidence.hosts if host.facts}
     if len(known) < 2:
         raise UnknownError("facts of fewer than two hosts are known")
@@ -46,13 +47,15 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
 @run_check(
     "direct-io",
     "Direct I/O is direct",
-    rule="the target, and what its loop devices and overlays are on, is in no memory; a note when its file system "
-    "may cache in spite of direct I/O",
-    advice="Measure on the storage itself; compare with a working set far beyond the memory of clients and servers.",
+    rule="neither the target nor anything that its loop devices and overlays rest on is in memory; a note "
+    "where the file system may cache despite direct I/O",
+    advice="Measure on the storage itself; compare with a working set far larger than the memory of clients and "
+    "servers.",
     source="/proc/self/mountinfo and /sys/block of each target, down to the last device",
 )
 def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """O_DIRECT is a request. A file system in memory takes it and has no storage, others take it and cache."""
+    """O_DIRECT is a request. A file system in memory accepts it and has no storage; others accept it and still
+    cache."""
     kinds = {host.name: file_systems(host) for host in evidence.hosts}
     devices = {host.name: {layer.name for layer in rows(host.facts, BlockLayer)} for host in evidence.hosts}
     if not any(kinds.values()) and not any(devices.values()):
@@ -98,17 +101,17 @@ def _named(kinds: dict[str, set[str]], severity: Severity, why: str) -> Iterator
 
 @run_check(
     "target-full",
-    "Room on the target",
+    "Free space on the target",
     rule=f"the target's file system is at most {units.share(FULL)} full",
-    advice="Free some room: flash and file systems that are nearly full are slower than the same ones half empty.",
+    advice="Free some space: flash and file systems that are nearly full are slower than half-empty ones.",
     source="df -Pk",
 )
 def room(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """What is nearly full has few free blocks to write to: garbage collection and fragmentation show in the figure."""
+    """A nearly full target has few free blocks: garbage collection and fragmentation show in the figure."""
     full = {host.name: number_of(host.facts, "target_full") for host in evidence.hosts}
     known = {host: share for host, share in full.items() if share is not None}
     if not known:
-        raise UnknownError("how full the target is, is not known")
+        raise UnknownError("the free space of the target is not known")
     high = {host: share for host, share in known.items() if share > evidence.limit("target-full.full")}
     if high:
         worst = max(high, key=lambda host: high[host])
@@ -120,13 +123,13 @@ def room(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 @run_check(
     "raid-rebuild",
-    "Devices are well",
+    "Healthy RAID",
     rule="no RAID below the target is degraded or being rebuilt",
-    advice="Wait until it is rebuilt, then measure.",
+    advice="Wait for the rebuild to finish, then measure.",
     source="/sys/block/*/md",
 )
 def devices(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """A RAID that is being rebuilt shares its disks with the rebuild."""
+    """While a RAID rebuilds, the load shares its disks with the rebuild."""
     layers = {host.name: rows(host.facts, BlockLayer) for host in evidence.hosts}
     if not any(layers.values()):
         raise UnknownError("the devices below the target are not known")
@@ -142,13 +145,15 @@ def devices(evidence: RunEvidence) -> Iterator[CheckResult]:
 @run_check(
     "cpu-frequency",
     "CPU frequency and clock",
-    rule="a note when the governor is not performance, a warning for a latency headline; a warning for a clock "
+    rule="a note if the governor is not performance, a warning for a latency headline; a warning for a clock "
     "source that is slow to read",
-    advice="cpupower frequency-set -g performance while you measure; clocksource=tsc on the kernel's command line.",
+    advice="Run cpupower frequency-set -g performance before you measure; put clocksource=tsc on the kernel "
+    "command line.",
     source="/sys/devices/system/cpu/cpufreq, /sys/devices/system/clocksource",
 )
 def frequency(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """A CPU that sleeps or slows down between I/Os adds its waking up to each latency; a slow clock adds itself."""
+    """A CPU that sleeps or clocks down between I/Os adds its wake-up time to each latency; a slow clock adds its
+    own."""
     governors = {host.name: str(host.facts["governor"]) for host in evidence.hosts if host.facts.get("governor")}
     clocks = {host.name: str(host.facts["clocksource"]) for host in evidence.hosts if host.facts.get("clocksource")}
     if not governors and not clocks:
@@ -169,12 +174,12 @@ def frequency(evidence: RunEvidence) -> Iterator[CheckResult]:
 @run_check(
     "other-load",
     "Other load generators",
-    rule="no other load generator runs on a host when the run begins",
+    rule="no other load generator is running on a host when the run begins",
     advice="Find out whose it is, and measure when it has ended; hosts sweep removes leftovers of earlier runs.",
     source="/proc/*/comm",
 )
 def other_load(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """Somebody else measures on the same host: both figures are wrong."""
+    """Somebody else is measuring on the same host: both figures are wrong."""
     if not any("cpus" in host.facts for host in evidence.hosts):
         raise UnknownError("facts of the hosts are not known")
     others = {host.name: rows(host.facts, Running) for host in evidence.hosts}
@@ -182,19 +187,19 @@ def other_load(evidence: RunEvidence) -> Iterator[CheckResult]:
     if found:
         named = names_of([f"{host} ({names})" for host, names in found.items()])
         yield CheckResult(
-            "warning", f"other load generators ran already: {named}", len(found), 0, {"hosts": " ".join(found)}
+            "warning", f"other load generators were already running: {named}", len(found), 0, {"hosts": " ".join(found)}
         )
 
 
 @run_check(
     "changed-program",
-    "Load generators as packaged",
-    rule="no load generator differs from what its package installed; one that no package owns is not judged",
-    advice="Install the package again, or find out who replaced the program, and keep it under another path.",
+    "Load generator unchanged since installed",
+    rule="every load generator is the file that its package installed; one that no package owns is not judged",
+    advice="Reinstall the package; or find out who replaced the program, and keep it under another path.",
     source="its checksum against that of dpkg or rpm",
 )
 def as_packaged(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """A program that goes by the name and version of its package and is another one may do anything else."""
+    """A program with the name and version of a package but other contents may do anything."""
     ending = "_packaged"
     known = {
         f"{name.removesuffix(ending)} of {host.facts.get(f'{name.removesuffix(ending)}_package')} on {host.name}": value

@@ -40,21 +40,21 @@ NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
 
 @step_check(
     "storage-traffic",
-    "Bytes come from storage",
-    rule=f"what the hosts moved is {units.share(CONSERVED)} or more of what the load counts (less one second at both "
-    f"ends); error below {units.share(HALF)}",
-    advice="The rest came from a cache or from blocks that were never written: lay the files out whole, use direct=1, "
-    "make the working set larger than the caches.",
+    "Bytes came from storage",
+    rule=f"the hosts moved at least {units.share(CONSERVED)} of what the load counts (less one second at each "
+    f"end); error below {units.share(HALF)}",
+    advice="The rest came from a cache or from blocks that were never written: lay the files out in full, use "
+    "direct=1, make the working set larger than the caches.",
     source="/proc/PID/io of the load, /proc/diskstats, /proc/self/mountstats",
 )
 def conservation(at: StepEvidence) -> Iterator[CheckResult]:
-    """Bytes that the load got and no device, link or server delivered were in memory, or were never written: holes and
-    unwritten extents read as zeros at the speed of memory."""
+    """Bytes that no device, link or server delivered were in memory or never written: holes and unwritten extents
+    read as zeros at memory speed."""
     if at.step.jobs and not any(job.stores for job in at.step.jobs):
         raise UnknownError(Moot.DATA)
     ratios = {(host.host, name): ratio for host in clients_of(at) for name, ratio in _ratios(at, host)}
     if not ratios:
-        raise UnknownError("what moved below the load is not known")
+        raise UnknownError("bytes moved below the load were not counted")
     for name in dict.fromkeys(name for _, name in ratios):
         allowed = at.limit("storage-traffic.moved") - EDGE_S / max(at.record.measured_s or 0.0, LEAST_S)
         low = {host: ratio for (host, of), ratio in ratios.items() if of == name and ratio < allowed}
@@ -75,7 +75,7 @@ def _is_direct(at: StepEvidence) -> bool:
 def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, float]]:
     """Yield which share of the bytes of a direction moved below the load."""
     if (at.record.measured_s or 0.0) < LEAST_S:
-        raise UnknownError(f"under {LEAST_S:g} s were measured")
+        raise UnknownError(f"measured for less than {LEAST_S:g} s")
     for name, own, disk, server in COUNTED:
         result = at.record.results.per_host.get(host.host, {}).get(name)
         if host.end_s is not None and host.end_s - (host.start_s or 0.0) < LEAST_S:
@@ -122,19 +122,19 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
 @step_check(
     "client-cpu",
     "Client CPU",
-    rule=f"no core is busy more than {CORE:.0f} % of the time (of {FEW_CORES} cores or fewer: while something waits "
-    f"for a CPU for more than {WAITED:.0f} %), no host, nor the CPUs of it that the load may "
-    f"use, for more than {HOST:.0f} %, no thread of the load for more than {THREAD:.0f} % of a core or of what the "
-    f"hypervisor leaves of it, and the hypervisor takes less than {STEAL:.0f} %",
-    advice="The storage may be faster than this client. Use more clients or more jobs, spread interrupts, or "
+    rule=f"no core is busy for more than {CORE:.0f} % of the time (with {FEW_CORES} cores or fewer: while "
+    f"something waits for a CPU more than {WAITED:.0f} % of the time); neither the host nor the CPUs the "
+    f"load may use are busy for more than {HOST:.0f} %; no thread of the load uses more than {THREAD:.0f} "
+    f"% of a core, or of what the hypervisor leaves of it; the hypervisor takes less than {STEAL:.0f} %",
+    advice="The storage may be faster than this client. Use more clients or more jobs, spread interrupts, or use "
     "a cheaper engine (io_uring); use no more MPI ranks than CPUs (waiting ranks spin).",
     source="/proc/stat, /proc/PID/task/*/stat",
 )
 def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
-    """A client whose CPU is busy sends no more I/O, whatever the storage could do."""
+    """A client whose CPU is busy cannot send more I/O, however fast the storage is."""
     hosts = clients_of(at)
     if not any(host.column("cpu.busy") or host.column("gen.thread") for host in hosts):
-        raise UnknownError("CPUs of the clients were not looked at")
+        raise UnknownError("the clients' CPUs were not monitored")
     if bound := cpu_bound_hosts(at):
         named = told_in_range(bound)
         yield CheckResult(
@@ -236,17 +236,17 @@ def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: floa
 @step_check(
     "network",
     "Network",
-    rule=f"no link carries more than {units.share(LINK)} of its speed, {units.share(RETRANSMITTED, 1)} of TCP segments "
-    "at most are sent again because they were lost, no NFS call is sent again",
-    advice="This is the figure of the link. Use more or faster links, or more clients; look at the switch when "
-    "packets are lost.",
+    rule=f"no link carries more than {units.share(LINK)} of its speed, at most {units.share(RETRANSMITTED, 1)} "
+    "of TCP segments are lost and sent again, no NFS call is sent again",
+    advice="This is the figure of the link. Use more or faster links, or more clients; if packets are lost, look "
+    "at the switch.",
     source="/proc/net/dev, /sys/class/net/*/speed, /proc/net/snmp, mountstats",
 )
 def network(at: StepEvidence) -> Iterator[CheckResult]:
-    """A link that is full gives its own speed, not the storage's; one that loses packets waits for them."""
+    """A full link gives its own speed, not the storage's; on a lossy one the load waits for retransmissions."""
     hosts = clients_of(at)
     if not any(parse_column(name).family in LINKS for host in hosts for name in host.names):
-        raise UnknownError("links of the clients were not looked at")
+        raise UnknownError("the clients' links were not monitored")
     hosts = [host for host in hosts if carries_load(at, host)]
     if not hosts:
         raise UnknownError(Moot.NETWORK)
@@ -327,18 +327,18 @@ def lost_packets(host: HostTelemetryRecord) -> str:
 @run_check(
     "background-load",
     "Quiet before the load",
-    rule=f"before the load, CPU is busy for {NOISE_CPU:.0f} % at most and the target's device for {NOISE_DISK:.0f} %, "
-    f"links carry {units.share(NOISE_NIC)} of their speed",
+    rule=f"before the load, the CPU is at most {NOISE_CPU:.0f} % busy and the target's device at most "
+    f"{NOISE_DISK:.0f} %, and links carry at most {units.share(NOISE_NIC)} of their speed",
     advice="Find out who uses the host (other runs, backups, rebuilds), and measure when they are done.",
     source="telemetry of the seconds before the first load",
 )
 def quiet(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """What goes on before the load starts goes on beside it, and takes its share."""
+    """Whatever is active before the load starts will compete with it."""
     steps = [StepEvidence(evidence, *pair) for pair in zip(evidence.plan.steps, evidence.steps, strict=True)]
     clients = ((at, host) for at in steps for host in at.record.telemetry if host.role == "client")
     looked = [(at, host) for at, host in clients if host.quiet]  # the first load may be a fill or a warm-up
     if not looked:
-        raise UnknownError("the hosts were not looked at before the load")
+        raise UnknownError("the hosts were not monitored before the load")
     noisy = {host.host: text for at, host in looked if (text := noise(at, host))}
     if noisy:
         named = names_of([f"{host}: {text}" for host, text in noisy.items()])

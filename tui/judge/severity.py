@@ -1,4 +1,4 @@
-"""How severe findings are, and why a check had no data; free of the checks, so that texts load quickly."""
+"""Severity of findings, and reasons why a check had no data; without the checks, so that texts load quickly."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ if TYPE_CHECKING:
 
 
 class UnknownError(Exception):
-    """Why a check could not be made, in a few words."""
+    """Why a check could not run, in a few words."""
 
 
 class Moot(StrEnum):
-    """Reasons for which a check has nothing to be about: what it asks cannot be wrong here."""
+    """Reasons why a check does not apply."""
 
     READS = "nothing is read"
     WRITES = "nothing is written"
     RANDOM = "no random I/O"
     SHARED = "one host: nothing to share files with"
-    DROPPED = "no cache was to be dropped"
+    DROPPED = "dropping caches was not requested"
     RAMP = "the load has a ramp"
-    ROUNDS = "no rounds were asked for"
-    ASKED = "the profile asks about nothing"
+    ROUNDS = "no rounds were requested"
+    ASKED = "the profile has no conditions to attest"
     SHIFT = "no ranks were shifted"
     SWEPT = "nothing was swept"
-    PROOF = "a counter-experiment compares two loads that differ on purpose"
-    RATE = "no rate was asked for"
+    PROOF = "a counter-experiment compares loads that differ on purpose"
+    RATE = "no rate was requested"
     PACED = "the load is held back by a rate or think time"
     DATA = "the load moves no data"
     NETWORK = "the load does not go over the network"
     SUBMISSION = "the engine has no submission latency"
     SYNCS = "no syncs were measured"
-    ITERATIONS = "no operation has a largest and a smallest rate over iterations"
+    ITERATIONS = "no operation has rates of several iterations"
 
 
 WEIGHTS = ("error", "warning", "info")

@@ -31,19 +31,20 @@ MISSING = default("missing-samples.missing")
 @step_check(
     "steady-state",
     "Steady state",
-    rule=f"five equal windows are within {units.share(RANGE)} of their mean, and drift by {units.share(SLOPE)} at most",
-    advice="Fill the device, measure longer, or let the profile precondition: what falls is a cache or fresh flash "
-    "that fills up, what rises is a cache that warms up.",
+    rule=f"five equal windows are within {units.share(RANGE)} of their mean, and drift by at most "
+    f"{units.share(SLOPE)}",
+    advice="Fill the device, measure longer, or let the profile precondition. A falling rate is a cache or fresh "
+    "flash that fills up, a rising one a cache that warms up.",
     source="SNIA SSS PTS 2.0",
 )
 def steady_state(at: StepEvidence) -> Iterator[CheckResult]:
-    """A mean over a rate that still moves depends on how long one looks."""
+    """While the rate still moves, its mean depends on how long you measure."""
     values = cluster_rates(at.record.series)
     window = window_across(values)
     if at.step.runtime_s is None:
-        raise UnknownError("the load is bound by size: it runs out at its end")
+        raise UnknownError("the load is size-bound: it tapers off at the end")
     if window is None:
-        raise UnknownError(f"under {ROUNDS * ROUND_S} s were measured")
+        raise UnknownError(f"measured for less than {ROUNDS * ROUND_S} s")
     if not window.steady:
         apart, drift = units.share(window.range), units.share(window.slope)
         message = f"not in steady state: five windows {apart} apart, drifting by {drift}"
@@ -55,20 +56,20 @@ def steady_state(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "warm-up",
     "Warm-up in the figure",
-    rule=f"without ramp_time, the first {units.share(WARM_SHARE)} are within {units.share(WARM_OFF)} of the rest, "
-    "or its noise",
-    advice="Give the profile a ramp_time that covers it.",
+    rule=f"without ramp_time, the first {units.share(WARM_SHARE)} are within {units.share(WARM_OFF)} of the "
+    "rest, or within its noise",
+    advice="Give the profile a ramp_time that covers the warm-up.",
     source="mean of the first tenth against the rest",
 )
 def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
-    """Caches, connections and clocks take time to get going: without a ramp that time is in the figure."""
+    """Caches, connections and clocks take time to settle. Without a ramp, that time is part of the figure."""
     values = cluster_rates(at.record.series)
     if at.step.ramp_s:
         raise UnknownError(Moot.RAMP)
     if not at.run.from_begin:
-        raise UnknownError("the begin is too long ago")
+        raise UnknownError("the start is too long ago")
     if len(values) < WARM_S:
-        raise UnknownError(f"under {WARM_S} s were measured")
+        raise UnknownError(f"measured for less than {WARM_S} s")
     count = max(2, round(len(values) * WARM_SHARE))
     first, rest = values[:count], values[count:]
     mean, noise = fmean(rest), pstdev(rest)
@@ -82,12 +83,12 @@ def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "missing-samples",
     "Seconds without samples",
-    rule=f"samples are missing for {units.share(MISSING)} of the seconds of a host at most",
-    advice="Look at the connection and the load of the host: totals are whole, the series is not.",
+    rule=f"at most {units.share(MISSING)} of a host's seconds have no sample",
+    advice="Look at the connection to the host and its load: totals are complete, the series is not.",
     source="samples of each host",
 )
 def missing_seconds(at: StepEvidence) -> Iterator[CheckResult]:
-    """Charts and percentiles over time have gaps where no samples came; the result itself does not depend on them."""
+    """Charts and percentiles over time have gaps where no samples arrived. The result itself is not affected."""
     series = at.record.series
     if series is None:
         raise UnknownError("there are no samples")
@@ -122,15 +123,15 @@ SPREAD = default("repetitions.spread")
 @run_check(
     "repetitions",
     "Repetitions",
-    rule=f"{ENOUGH} repetitions or more (a note), with a deviation of {units.share(SPREAD)} of their mean at most "
-    "(a warning); of a metadata benchmark that ran once its iterations are the repetitions",
-    advice="Repeat the measurement (repeat on Review, run --repeat 5): one figure says nothing of how well it is "
-    "repeatable.",
+    rule=f"at least {ENOUGH} repetitions (a note), with a deviation of at most {units.share(SPREAD)} of their "
+    "mean (a warning); for a single run of a metadata benchmark, its iterations are the repetitions",
+    advice="Repeat the measurement (repeat on Review, run --repeat 5): a single figure says nothing about "
+    "repeatability.",
     source="coefficient of variation of the repetitions",
     live=False,
 )
 def repetitions(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """One run says what happened once. Repetitions that are far apart say that the figure is not known."""
+    """One run shows what happened once. If repetitions are far apart, the figure is uncertain."""
     if evidence.plan.proves is not None:
         raise UnknownError(Moot.PROOF)
     cells = _values(evidence)
@@ -180,16 +181,16 @@ def _headline(evidence: RunEvidence, key: str) -> Headline:
 
 @run_check(
     "sweep",
-    "Points that differ",
-    rule="a point is the best of its block size when no other reaches into its repetitions, or, measured once, "
-    f"into {units.share(APART)} of it (a note); points that ended early are not counted",
-    advice="Repeat the sweep (repeat on Review, run --repeat 3), or "
-    "name the points that are equal together: the cheapest of them will do.",
+    "Best point of a sweep",
+    rule="a point is the best of its block size if no other reaches into the range of its repetitions or, "
+    f"measured once, within {units.share(APART)} of it (a note); points that ended early do not count",
+    advice="Repeat the sweep (repeat on Review, run --repeat 3), or report the points that are equally good: the "
+    "cheapest of them will do.",
     source="lowest and highest repetition of each point",
     live=False,
 )
 def sweep(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """The highest point of a sweep is the best by chance when others come as high when they are measured again."""
+    """The highest point of a sweep is the best by chance if others come as high when measured again."""
     if evidence.plan.proves is not None:
         raise UnknownError(Moot.PROOF)
     tables = [table for table in tables_of(_cells(evidence)) if table.axes and len(table.cells) > 1]

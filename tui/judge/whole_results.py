@@ -16,13 +16,13 @@ from tui.metrics.registry import direction
 @step_check(
     "series-mismatch",
     "Intervals add up",
-    rule="the I/Os of all intervals of a host are those of its result, to the I/Os of one interval at each end",
-    advice="Look at the samples in the journal and the tool's own output: one of them is of another load.",
+    rule="the I/Os of all intervals of a host add up to its result, give or take one interval at each end",
+    advice="Look at the samples in the journal and the tool's own output: one of them is from another load.",
     source="samples of each host, and its result",
     live=False,
 )
 def series_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
-    """A host whose intervals do not add up to its result: one of the two belongs to another load."""
+    """If a host's intervals do not add up to its result, one of the two is from another load."""
     looked = False
     for each in counted(at):
         if each.job or not direction(each.name).in_total:
@@ -67,13 +67,13 @@ def _added_up(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
     "copied-output",
     "Every host has its own result",
     rule="no two results have the same counts, times and latencies",
-    advice="One output is a copy of the other: find the host's own, and import or measure again.",
+    advice="One output is a copy of the other: find the host's own, then import or measure again.",
     source="counts, runtimes and latencies of all hosts and steps",
     live=False,
 )
 def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """Two hosts never take the same time to the nanosecond. A result that appears twice was measured once, so that
-    a total counts it double."""
+    """Two hosts never take the same time to the nanosecond. A result that appears twice was measured once, and the
+    total counts it twice."""
     seen: dict[bytes, list[str]] = {}
     known = False
     for step, record in zip(evidence.plan.steps, evidence.steps, strict=True):
@@ -82,7 +82,7 @@ def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
             known = True
             seen.setdefault(mark, []).append(host if len(evidence.steps) == 1 else f"{host} ({step.name})")
     if not known:
-        raise UnknownError("there are no latencies to tell results by")
+        raise UnknownError("there are no latencies to compare")
     for names in seen.values():
         if len(names) > 1:
             message = f"the same result, to the nanosecond, {len(names)} times: {', '.join(names)}"
@@ -110,18 +110,18 @@ def _marks_of(at: StepEvidence) -> Iterator[tuple[str, bytes]]:
 @step_check(
     "impossible-time",
     "Measured within the run",
-    rule="no host measures for longer than its measurement went on, or after the end of the run",
-    advice="The result is of another run, or its times were changed: compare it with the journal.",
+    rule="no host measures for longer than the phase took, or after the end of the run",
+    advice="The result is from another run, or its times were changed: compare it with the journal.",
     source="runtime of each result; begin and end of the phase by the jump host's clock",
     live=False,
 )
 def impossible_time(at: StepEvidence) -> Iterator[CheckResult]:
-    """A result that took longer than the run it is in is the result of another one."""
+    """A result that took longer than its run is from another one."""
     seen = at.run.seen.state.at_step(at.step.index)
     spans = [span for span in seen.phases if span.name == "measure"]  # an engine that died ended none
     ends = [span.end_t for span in spans if span.end_t is not None]
     if not ends or not seen.results:
-        raise UnknownError("how long the measurement went on is not known")
+        raise UnknownError("the length of the measurement is not known")
     went_s = max(ends) - min(span.start_t for span in spans)
     for each in counted(at):
         seconds = each.figures.runtime_s or 0.0
