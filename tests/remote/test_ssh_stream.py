@@ -45,7 +45,7 @@ async def proxied(lab: SshdLab, proxy: Proxy, tmp_path: Path) -> AsyncIterator[C
     config = tmp_path / "config"
     text = lab.ssh_config.read_text().replace(f"Port {lab.host('h1').port}", f"Port {proxy.port}\n  HostKeyAlias h1")
     config.write_text(text.replace(str(lab.known_hosts), str(known)))
-    async with Connections(ssh_config=config, keepalive_s=0.5, keepalive_count=3) as connections:
+    async with Connections(ssh_config=config, keepalive=(0.5, 3)) as connections:
         yield connections
 
 

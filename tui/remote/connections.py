@@ -51,9 +51,10 @@ def unheard(_host: str | None, _text: str) -> None:
 class Connections:
     """Opens connections; an async context manager that closes what is left of them.
 
-    `handshakes`: the most that are under way at a time, in all and at one server. `asker` is asked for passwords,
-    passphrases and codes; without one, or after `stop_asking`, a host that wants what is not known is an error.
-    `directory`: where relative names in the SSH configuration are, None for that of this process.
+    `handshakes`: the most that are under way at a time, in all and at one server. `keepalive`: seconds between two of
+    them, and how many may go unanswered. `asker` is asked for passwords, passphrases and codes; without one, or after
+    `stop_asking`, a host that wants what is not known is an error. `directory`: where relative names in the SSH
+    configuration are, None for that of this process.
     """
 
     def __init__(
@@ -64,8 +65,7 @@ class Connections:
         known_hosts: Sequence[Path] = (),
         handshakes: int = 32,
         connect_timeout_s: float = 10.0,
-        keepalive_s: float = KEEPALIVE_S,
-        keepalive_count: int = KEEPALIVE_COUNT,
+        keepalive: tuple[float, int] = (KEEPALIVE_S, KEEPALIVE_COUNT),
         asker: Asker | None = None,
     ) -> None:
         self.ssh_config = ssh_config
@@ -73,8 +73,7 @@ class Connections:
         self.pins = known_hosts
         self.handshakes = handshakes
         self.connect_timeout_s = connect_timeout_s
-        self.keepalive_s = keepalive_s
-        self.keepalive_count = keepalive_count
+        self.keepalive_s, self.keepalive_count = keepalive
         self._keyring: Keyring | None = None
         self._files: ConfigFiles | None = None
         self._bastions: dict[str, asyncio.Task[asyncssh.SSHClientConnection]] = {}

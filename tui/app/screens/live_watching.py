@@ -250,19 +250,7 @@ class WatchingScreen(JudgingScreen):
 
         `anew`: what was shown is of another time, so hosts are put in order again.
         """
-        painted, gave_way = 0.0 if anew else time.monotonic(), 0.0
-        while self.is_followed and self.feed.advance():
-            if isinstance(self.feed, ReplayFeed) and self.feed.stopped:  # it is judged however fast it is played
-                await self.load_checks()
-                await self.look()
-            if time.monotonic() - painted >= CATCH_UP_PAINT_S:
-                await self.let_keys_pass()
-                if self.is_followed:
-                    self.paint()
-                painted, gave_way = time.monotonic(), 0.0
-            if time.monotonic() - gave_way >= SLICE_S:
-                await asyncio.sleep(GIVE_WAY_S)
-                gave_way = time.monotonic()
+        await self.read_in_pieces(painted=0.0 if anew else time.monotonic())
         if not self.is_followed:
             return
         if self.began_over is None:
@@ -279,6 +267,22 @@ class WatchingScreen(JudgingScreen):
         if self.is_followed:
             self.paint()
             self.switch_when_over()
+
+    async def read_in_pieces(self, painted: float) -> None:
+        """Read the journal to its end; paint now and then, last at `painted` (time.monotonic)."""
+        gave_way = 0.0
+        while self.is_followed and self.feed.advance():
+            if isinstance(self.feed, ReplayFeed) and self.feed.stopped:  # it is judged however fast it is played
+                await self.load_checks()
+                await self.look()
+            if time.monotonic() - painted >= CATCH_UP_PAINT_S:
+                await self.let_keys_pass()
+                if self.is_followed:
+                    self.paint()
+                painted, gave_way = time.monotonic(), 0.0
+            if time.monotonic() - gave_way >= SLICE_S:
+                await asyncio.sleep(GIVE_WAY_S)
+                gave_way = time.monotonic()
 
     def tick(self) -> None:
         """Take what is new and show it; nothing while the display is held, so that keys show figures of one time."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tui.app.widgets.graph import (
@@ -233,20 +234,19 @@ def with_behind(
     found: list[Graph] = []
     for graph, (metric, names) in zip(graphs, shown, strict=True):
         pairs = zip(names, graph.layers, strict=False)
-        layers = tuple(_layer(layer, name, metric, behind, step, host, graph.axis, begin) for name, layer in pairs)
+        layers = tuple(_layer(layer, partial(behind.values, step, host, name), metric, graph.axis, begin)
+                       for name, layer in pairs)  # fmt: skip
         against = _against(layers, metric, graph.axis)
         found.append(replace(graph, layers=layers, against=f"{against} {behind.word}" if against else ""))
     return tuple(found)
 
 
-def _layer(
-    layer: Layer, name: str, metric: Metric, behind: Behind, step: int | None, host: str, axis: TimeAxis, begin: int
-) -> Layer:
+def _layer(layer: Layer, behind: Callable[[str], Sequence[Value]], metric: Metric, axis: TimeAxis, begin: int) -> Layer:
     """Return a curve with what is behind it: p99 where the curve is that, a single value as a level."""
-    values = behind.values(step, host, name, "p99" if layer.peaks else metric.name)
+    values = behind("p99" if layer.peaks else metric.name)
     if len(values) == 1:
         return replace(layer, behind=tuple(values) * axis.span_s, behind_s=axis.start_s)
-    weights = behind.values(step, host, name, "iops") if metric is LATENCY else ()
+    weights = behind("iops") if metric is LATENCY else ()
     return replace(layer, behind=values, behind_s=begin, behind_weights=weights)
 
 

@@ -179,6 +179,12 @@ def _check_name(option: JobFileOption, external: bool, reading: _Reading) -> Non
         passed = "a profile can pass it on in 'extra_options'"
         reading.wrong(option.line, f"{found}: what it reads or writes is not known; {passed}")
         return
+    if (text := _expanded(option, value, reading)) is not None:
+        _check_value(option, text, reading)
+
+
+def _expanded(option: JobFileOption, value: str, reading: _Reading) -> str | None:
+    """Return a value with its variables filled in; None with a secret in it, and with one that is not set."""
     for variable in _VARIABLE.findall(value):
         if is_secret(option, variable):
             reading.secrets.add(variable)
@@ -186,10 +192,14 @@ def _check_name(option: JobFileOption, external: bool, reading: _Reading) -> Non
         elif not reading.environ.get(variable):
             message = f"${{{variable}}} is not set in the environment; set it for the import, as for fio itself"
             reading.wrong(option.line, message)
-            return
-    text = _VARIABLE.sub(lambda match: reading.environ.get(match[1], match[0]), value)
+            return None
     if reading.secrets.intersection(_VARIABLE.findall(value)):
-        return  # what a secret is, is not looked at
+        return None
+    return _VARIABLE.sub(lambda match: reading.environ.get(match[1], match[0]), value)
+
+
+def _check_value(option: JobFileOption, text: str, reading: _Reading) -> None:
+    name = option.name
     if found := option_problem(name, text):
         keyword = _KEYWORD.search(text)
         hint = f": {keyword[0]} is not the same on every host; write a number" if keyword else f": {found}"
