@@ -5,14 +5,15 @@ The engine launches, watches and ends it; only the load generator's folder knows
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
-from tui.model.event import HostResult, MetadataResult
+from tui.model.event import HostResult, MetadataIteration, MetadataPhase, MetadataResult
 from tui.model.plan import MpiLaunch, Step
-from tui.workloads.messages import mpi_explainer, unreachable
-from tui.workloads.reading import LineSplitter, LogLine, Reader
+from tui.workloads.messages import Explainer, mpi_explainer, unreachable
+from tui.workloads.reading import Item, LineSplitter, LogLine, Reader
 
 LAUNCH = ("HYDRA_LAUNCH: ", "BT-LAUNCH ")  # lines by which mpiexec asks for a proxy on a host
 LAUNCH_END = "HYDRA_LAUNCH_END"
@@ -85,6 +86,147 @@ class MpiProgram(Protocol):
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
         """Put into a result what the program does not print; return (code, message) of what is not as expected."""
+
+
+class RanksOutput(Protocol):
+    """What the ranks have printed so far."""
+
+    version: str
+    tasks: int
+    nodes: int
+
+    @property
+    def started(self) -> bool:
+        """Whether the ranks run."""
+
+    def line(self, text: str, now_s: float = 0.0) -> Sequence[MetadataPhase | MetadataIteration] | None:
+        """Take one line that arrived at `now_s`; return what it tells, None when a person must see to it."""
+
+    def end(self, now_s: float) -> MetadataPhase | None:
+        """Return that the last phase is over, once; None when none was begun."""
+
+
+class RanksReader:
+    """Reads what mpiexec hands on of all ranks: implements `ProgramReader` for tools that print lines.
+
+    `ranks` is what must have been launched, on one of these numbers of `nodes`. `explainers` are of stdout, where the
+    tool speaks, and of stderr, where MPI and its libraries do.
+    """
+
+    tool: ClassVar[str]
+    void_on_stderr: ClassVar[tuple[str, ...]] = ()  # causes that make a good end void, though they are on stderr
+    output: RanksOutput
+
+    def __init__(
+        self,
+        step: Step,
+        launch: MpiLaunch,
+        ranks: int,
+        nodes: Sequence[int],
+        output: RanksOutput,
+        explainers: tuple[Explainer, Explainer],
+    ) -> None:
+        self.launch, self.ranks, self.nodes, self.output = launch, ranks, nodes, output
+        self.said, self.muttered = explainers
+        self.launches: list[str] = []
+        self.launches_end = False
+        self.notify: Callable[[], None] = lambda: None
+        self._step = step
+        self._out, self._err = LineSplitter(), LineSplitter()
+
+    def feed(self, data: bytes) -> list[Item]:
+        """Return the phases and log lines that these bytes complete."""
+        items = [item for line in self._out.feed(data) for item in self._line(line)]
+        self.notify()
+        return items
+
+    def feed_stderr(self, data: bytes) -> list[LogLine]:
+        """Return explained lines of stderr."""
+        told = self.muttered.explain_all(self._err.feed(data))
+        self.notify()
+        return told
+
+    def flush(self) -> list[Item]:
+        """Return what the end of both streams completes."""
+        items = [item for line in self._out.close() for item in self._line(line)]
+        over = self.output.end(time.monotonic())  # it may have been killed in the middle of a phase
+        return [*items, *([over] if over else []), *self.muttered.explain_all(self._err.close())]
+
+    def result(self, exit_code: int | None) -> HostResult:
+        """Return the part of the first host: figures are of all hosts together, see `figures`."""
+        return host_result(self._step.tasks[0].host, self._step, self.output.version, final=self.succeeded(exit_code))
+
+    @property
+    def started(self) -> bool:
+        """Whether the ranks run."""
+        return self.output.started
+
+    def tried(self) -> Tried:
+        """Return the version, and the nodes that the tool counts."""
+        return Tried(self.output.version, self.output.nodes)
+
+    @property
+    def wrong_launch(self) -> str:
+        """What is wrong with how the ranks were launched, as soon as that is known; empty: nothing."""
+        output = self.output
+        if not output.started:
+            return ""
+        if output.tasks == 1 and self.ranks > 1:
+            return f"{self.tool} was built for another MPI than mpiexec: every rank runs alone"
+        if output.tasks != self.ranks:
+            return f"{output.tasks} ranks were launched, not {self.ranks}"
+        if self.nodes and output.nodes not in self.nodes:
+            return f"{self.tool} counts {output.nodes} nodes, not {self.nodes[-1]}: ranks are not where they should be"
+        return ""
+
+    def succeeded(self, exit_code: int | None) -> bool:
+        """Tell whether the tool came to its own good end, by all that it printed."""
+        return not self.problems(exit_code)
+
+    @property
+    def unreachable(self) -> str:
+        """Why ranks will never meet, when MPI has said so; empty: it has not."""
+        return unreachable({**self.said.codes, **self.muttered.codes})
+
+    def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
+        """Return (code, message) of everything that makes the result doubtful or void; empty is clean.
+
+        What MPI and its libraries say is the cause of a bad end, and no problem beside a good one.
+        """
+        started = self.output.started
+        missing = self._missing() if started else [f"{self.tool} did not start: no rank said anything"]
+        ended = [(f"{self.tool}-exit-code", f"mpiexec {how(exit_code)}")] if exit_code not in (0, None) else []
+        launch = [("mpi-launch", self.wrong_launch)] if self.wrong_launch else []
+        causes = self._causes(well=not (missing or ended or launch))
+        if causes and not started:
+            missing = []  # what the tool or MPI said is why no rank did
+        return [*causes, *launch, *ended, *((f"{self.tool}-incomplete", text) for text in missing)]
+
+    def _causes(self, *, well: bool) -> list[tuple[str, str]]:
+        """Return (code, text) of what was said, the tool's own words first; beside a good end its own only."""
+        own = {code: text for code, text in self.said.codes.items() if not (well and code.startswith("mpi-"))}
+        others = {code: text for code, text in self.muttered.codes.items() if not well or code in self.void_on_stderr}
+        causes = {**own, **{code: text for code, text in others.items() if code not in own}}
+        warnings = f"{self.tool}-warnings"
+        if (warned := self.said.counts[warnings]) > 1:
+            causes[warnings] += f" ({warned} warnings)"
+        return list(causes.items())[:KEPT_PROBLEMS]
+
+    def _missing(self) -> list[str]:
+        """Return what a complete run would have printed too."""
+        raise NotImplementedError
+
+    def _line(self, line: str) -> Sequence[Item]:
+        if line.startswith(LAUNCH) and not self.output.started:
+            self.launches.append(next(line.removeprefix(word) for word in LAUNCH if line.startswith(word)))
+            return []
+        if line.startswith(LAUNCH_END):
+            self.launches_end = True
+            return []
+        if (events := self.output.line(line, time.monotonic())) is not None:
+            return events
+        told = self.said.explain(line)
+        return [] if told is None else [told]
 
 
 class ProxyReader:

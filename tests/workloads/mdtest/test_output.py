@@ -21,8 +21,8 @@ def lines_of(name: str) -> list[str]:
 
 def read(name: str, **known: int) -> tuple[MdtestOutput, list[MetadataPhase | MetadataIteration]]:
     output = MdtestOutput(**known)  # type: ignore[arg-type]  # the fields are numbers here
-    events = [output.line(line, float(number)) for number, line in enumerate(lines_of(name))]
-    return output, [event for event in events if event is not None]
+    events = [output.line(line, float(number)) or [] for number, line in enumerate(lines_of(name))]
+    return output, [event for each in events for event in each]
 
 
 def printed(name: str) -> dict[str, list[str]]:

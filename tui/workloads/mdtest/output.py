@@ -107,8 +107,12 @@ class MdtestOutput:
     _table: str = ""
     _phase_t: float = 0.0
 
-    def line(self, text: str, now_s: float = 0.0) -> Event | None:
-        """Take one line without its newline, arrived at `now_s`; return what is worth telling at once."""
+    def line(self, text: str, now_s: float = 0.0) -> list[Event] | None:
+        """Take one line, arrived at `now_s`, without its newline; return what it tells; None: nothing."""
+        event = self._event(text, now_s)
+        return None if event is None else [event]
+
+    def _event(self, text: str, now_s: float) -> Event | None:
         if text.startswith("   ") and self._table:
             self._row(text.rstrip())
             return None
