@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
@@ -93,6 +94,14 @@ def test_what_is_wrong_with_a_host_is_named(second: MpiFacts, code: str, text: s
     assert list(found) in (["h2"], ["h1", "h2"])
     messages = dict(found["h2"])
     assert text in messages[code]
+
+
+def test_space_for_the_bytes_of_all_ranks_is_needed() -> None:
+    moving = replace(LAUNCH, ranks_per_host=2, items=16, bytes_per_op=1 << 20)
+    enough, short = str(2 * 2 * 16 * 1024), str(2 * 2 * 16 * 1024 - 1)
+    assert judge(cluster(facts(1, free_kib=enough), facts(2), launch=moving)) == {}
+    found = judge(cluster(facts(1, free_kib=short), facts(2), launch=moving))["h1"]
+    assert [(code, text.split(",")[0]) for code, text in found] == [("no-space", "64 MiB are needed")]
 
 
 def test_one_machine_is_known_by_a_boot_that_is_told() -> None:

@@ -23,7 +23,14 @@ from tui.record.headline import SHORT_S, ended_early, is_short, length_text
 
 if TYPE_CHECKING:
     from tui.model.plan import JobLoad
-    from tui.model.step_record import DirectionRecord, LatencyRecord, OperationRecord, Scalar, StepRecord
+    from tui.model.step_record import (
+        DirectionRecord,
+        LatencyRecord,
+        MetadataRecord,
+        OperationRecord,
+        Scalar,
+        StepRecord,
+    )
 
 OCCUPIED, OCCUPIED_AT_ALL = (
     default("concurrency.off"),
@@ -401,6 +408,7 @@ ERROR_CHECKS = (tool_errors, restarted)
 
 
 DIGIT = 0.001  # rates are printed with so many digits
+HUNDREDTH, MILLIONTH, MIB = 0.01, 1e-6, 1 << 20
 SAME = 1e-4  # of the rate: metadata operations of two iterations differ by per cents
 
 
@@ -428,8 +436,8 @@ def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "iterations",
     "Iterations differ",
-    rule=f"the rates of iterations differ by more than {units.share(SAME, 2)}; their extremes, mean and "
-    "deviation are possible for one set of rates (error)",
+    rule=f"the rates of iterations differ by more than {units.share(SAME, 2)}; their extremes, mean and deviation are "
+    "possible for one set of rates, and rate x seconds is what all ranks were to move (error)",
     advice="Use the rates of the individual iterations, which the load generator prints in verbose mode, or "
     "repeat the whole run.",
     source="largest and smallest rate of each operation",
@@ -443,9 +451,11 @@ def iterations(at: StepEvidence) -> Iterator[CheckResult]:
         for name, each in (metadata.operations if metadata is not None else {}).items()
         if each.max and each.min
     }
-    apart = [each for each in (metadata.operations if metadata is not None else {}).items() if unlike(each[1])]
+    known = metadata.operations.items() if metadata is not None else ()
+    told = {name: text for name, each in known if (text := unlike(each) or unmoved(each, metadata))}
+    apart = [(name, each) for name, each in known if name in told]
     for name, each in apart:
-        yield CheckResult("error", f"{name}: {unlike(each)}", each.mean, each.max, {"operations": name})
+        yield CheckResult("error", f"{name}: {told[name]}", each.mean, each.max, {"operations": name})
     if metadata is None or metadata.iterations < 2 or not spans:
         if apart:
             return
@@ -473,6 +483,22 @@ def unlike(rates: OperationRecord) -> str:
     most = sqrt(2 * max(high - mean + off, 0.0) * max(mean - low + off, 0.0))
     if deviation is not None and deviation > most + off:
         return f"rates from {low:.6g} to {high:.6g} do not deviate by {deviation:.6g}"
+    return ""
+
+
+def unmoved(each: OperationRecord, metadata: MetadataRecord | None) -> str:
+    """Return which iteration moved other bytes than all ranks were to, by its rate and time; empty: none.
+
+    Seconds and MiB/s are printed with two digits from 1 on, with six below.
+    """
+    if metadata is None or not metadata.files or not each.bytes_per_op:
+        return ""
+    for number, (rate, seconds) in enumerate(zip(each.iterations, each.seconds, strict=False), start=1):
+        printed = (seconds, rate * each.bytes_per_op / MIB)
+        slack = SAME * 10 + sum((HUNDREDTH if value >= 1 else MILLIONTH) / value for value in printed if value)
+        if abs(rate * seconds / metadata.files - 1) > slack:
+            moved, wanted = (units.size(round(ios * each.bytes_per_op)) for ios in (rate * seconds, metadata.files))
+            return f"iteration {number} moved {moved} by its rate and its time, and {wanted} were to be moved"
     return ""
 
 

@@ -291,8 +291,7 @@ class HostResult(Event, tag="host_result"):
 
 
 class MetadataPhase(Event, tag="metadata_phase"):
-    """A phase of an MPI metadata benchmark begins: tree-create, create, stat, read, remove; empty: ranks are launched;
-    `ALL_OVER`: the tool has said its last.
+    """A phase of an MPI benchmark begins: create, write, ...; empty: ranks are launched; `ALL_OVER`: all has been said.
 
     `seconds` and `ops` are of the phase that has just ended, as far as arrival times tell: an estimate.
     """
@@ -331,6 +330,8 @@ class OperationResult(Struct, omit_defaults=True):
     iterations: list[float] = field(default_factory=list)  # ranks x items / seconds of each iteration
     seconds: list[float] = field(default_factory=list)
     bytes_per_op: int = 0  # that each of them moves: with it they are told as bandwidth
+    latency_s: list[float] = field(default_factory=list)  # of each iteration, as the tool defines it
+    rank_seconds: list[float] = field(default_factory=list)  # of each rank, the mean of its iterations
 
 
 class MetadataResult(Event, tag="metadata_result"):

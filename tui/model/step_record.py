@@ -266,6 +266,13 @@ class OperationRecord(RecordPart):
     seconds: list[float] = Field(default_factory=list, description="seconds of each iteration, as printed")
     from_iterations: bool = Field(False, description="max to stddev are made of the iterations: there was no summary")
     bytes_per_op: int = Field(0, description="bytes that each operation moves: times the rate, the bandwidth; 0: none")
+    latency_s: list[float] = Field(
+        default_factory=list, description="latency of each iteration, as printed; what it is: latency_meaning"
+    )
+    rank_seconds: list[float] = Field(
+        default_factory=list, description="seconds of each rank from its open to its close, mean of the iterations"
+    )
+    host_seconds: dict[str, float] = Field(default_factory=dict, description="of the slowest rank of each host")
 
 
 class MetadataRecord(RecordPart):
@@ -284,6 +291,7 @@ class MetadataRecord(RecordPart):
     shift_text: str = Field("", description="the rank shift for people")
     nodemap: str = Field("", description="1: the rank is on the node of rank 0, as printed")
     final: bool = Field(False, description="whether the tool came to its own good end")
+    latency_meaning: str = Field("", description="what the latency of operations is")
     iterations_of: Literal["rank 0", "all ranks"] = Field(
         "rank 0", description="whose clock the rates of iterations are by: that of rank 0, times the ranks, or of all"
     )

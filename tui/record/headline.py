@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING
 
@@ -54,7 +54,7 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
         return None
     result = view.result
     operations = result.operations if result is not None else view.operations
-    parts = {name: _operation(operations[name]) for name in sorted(operations, key=rank)}
+    parts = {name: _operation(operations[name], step) for name in sorted(operations, key=rank)}
     if not any(part.mean is not None for name, part in parts.items() if name not in ONE_RANK):
         return None
     launch, hosts, tool = step.mpi, len(step.tasks), workloads.find(step.tool)
@@ -75,17 +75,25 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
         shift_text=tool.spread_text(result) if tool and result is not None else "",
         nodemap=result.nodemap if result is not None else "",
         final=result is not None and result.final,
+        latency_meaning=tool.latency_meaning if tool and any(part.latency_s for part in parts.values()) else "",
         iterations_of=tool.iterations_of if tool else "all ranks",
         operations=parts,
     )
 
 
-def _operation(result: OperationResult) -> OperationRecord:
+def _operation(result: OperationResult, step: Step) -> OperationRecord:
     """Return one operation; without the tool's own summary, it is made of the iterations that ended."""
     from tui.model.step_record import OperationRecord
 
     rates = result.iterations
-    record = OperationRecord(iterations=list(rates), seconds=list(result.seconds), bytes_per_op=result.bytes_per_op)
+    record = OperationRecord(
+        iterations=list(rates),
+        seconds=list(result.seconds),
+        bytes_per_op=result.bytes_per_op,
+        latency_s=list(result.latency_s),
+        rank_seconds=list(result.rank_seconds),
+        host_seconds=_by_host(result.rank_seconds, step),
+    )
     if result.mean is not None or not rates:
         record.max, record.min, record.mean, record.stddev = result.max, result.min, result.mean, result.stddev
         return record
@@ -93,6 +101,14 @@ def _operation(result: OperationResult) -> OperationRecord:
     record.stddev = round(stdev(rates), 3) if len(rates) > 1 else None
     record.from_iterations = True
     return record
+
+
+def _by_host(rank_seconds: Sequence[float], step: Step) -> dict[str, float]:
+    """Return the seconds of each host's slowest rank: ranks lie in blocks, in the order of the hosts."""
+    each = step.mpi.ranks_per_host if step.mpi is not None else 0
+    if not each or len(rank_seconds) != each * len(step.hosts):
+        return {}
+    return {host: max(rank_seconds[place * each : (place + 1) * each]) for place, host in enumerate(step.hosts)}
 
 
 def operation_value(operation: OperationRecord | OperationResult | None, metric: str) -> float | None:
@@ -161,9 +177,27 @@ def metadata_remarks(metadata: MetadataRecord) -> list[str]:
         remarks.append(f"{metadata.meaning}; {RANK_0}" if by_rank_0 else metadata.meaning)
     if metadata.shift_text:
         remarks.append(f"rank shift: {metadata.shift_text}")
+    remarks += [text for name, each in metadata.operations.items() for text in _details(name, each)]
+    if metadata.latency_meaning:
+        remarks.append(f"latency: {metadata.latency_meaning}")
     if made:
         remarks.append("~ made of the iterations that ended: the tool gave no summary")
     return remarks
+
+
+def _details(name: str, each: OperationRecord) -> Iterator[str]:
+    """Yield what is known of an operation by rank: its latency, the slowest and the fastest rank and host."""
+    parts = []
+    if each.latency_s:
+        parts.append(f"latency {', '.join(units.latency(value * 1e9) for value in each.latency_s[:5])}")
+    if len(each.rank_seconds) > 1:
+        low, high = min(each.rank_seconds), max(each.rank_seconds)
+        parts.append(f"ranks took {units.latency(low * 1e9)} to {units.latency(high * 1e9)}")
+    if len(each.host_seconds) > 1:
+        slow, fast = (pick(each.host_seconds, key=each.host_seconds.__getitem__) for pick in (max, min))
+        parts.append(f"slowest host {slow}, fastest {fast}")
+    if parts:
+        yield f"{name}: {'; '.join(parts)}"
 
 
 def _items(metadata: MetadataRecord) -> str:

@@ -49,6 +49,7 @@ class MpiFacts(Struct, frozen=True):
     not_executable: bool
     running: int
     free_inodes: int | None
+    free_bytes: int | None
     old: tuple[str, ...]  # what older runs left in the directory
     open_files: int | None
     processes: int | None
@@ -130,6 +131,7 @@ def parse_facts(values: Mapping[str, str]) -> MpiFacts:
         not_executable=bool(values.get("not_executable")),
         running=number(values.get("running")) or 0,
         free_inodes=number(values.get("free_inodes")),
+        free_bytes=None if (kib := number(values.get("free_kib"))) is None else kib * 1024,
         old=tuple(values.get("old", "").split()),
         open_files=number(values.get("open_files")),
         processes=number(values.get("processes")),

@@ -171,6 +171,7 @@ class Showing(Protocol):
 
     reports: Literal["samples", "operations"] = "samples"  # of each host; or phases of one program over all hosts
     iterations_of: Literal["rank 0", "all ranks"] = "all ranks"  # whose clock the rates of its iterations are by
+    latency_meaning: str = ""  # what the latency of its operations is, where it prints one
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
         """Return what max and min of its operations are: of its own summary, or made of iterations that ended."""

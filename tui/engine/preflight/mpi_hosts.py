@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tui import workloads
+from tui.metrics import units
 from tui.model.plan import MpiLaunch, Plan, Step
 from tui.remote import mpi
 from tui.remote.mpi import Family, Launcher, MpiFacts, is_address
@@ -114,6 +115,11 @@ def _host_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
     if facts.free_inodes is not None and 0 < facts.free_inodes < need:
         where = cluster.launch.directory
         yield "no-inodes", f"{need} files and directories are needed at once, {facts.free_inodes} are free in {where}"
+    launch = cluster.launch
+    space = launch.ranks(len(cluster.facts)) * launch.items * launch.bytes_per_op
+    if facts.free_bytes is not None and facts.free_bytes < space:
+        free = units.size(facts.free_bytes)
+        yield "no-space", f"{units.size(space)} are needed, {free} are free in {launch.directory}"
 
 
 def _launcher_problems(cluster: Cluster, host: str) -> Iterator[Problem]:

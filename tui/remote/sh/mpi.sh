@@ -61,15 +61,20 @@ bt_mpi_program() { # PROGRAM: where it is, what it is, which MPI it was linked w
   bt_kv running "$(cat /proc/[0-9]*/comm 2>/dev/null | grep -cxF -- "${path##*/}")"
 }
 
-bt_mpi_directory() { # DIR: inodes, and what is in it already
+bt_mpi_free() { # KEY OPTION DIR: what df counts as free in the file system of a directory
   local BT_TEXT='' BT_WORD='' line=''
-  [ -d "$1" ] || return 0
-  line=$(df -Pi -- "$1" 2>/dev/null)
+  line=$(df "$2" -- "$3" 2>/dev/null)
   BT_TEXT=${line##*"$BT_NL"}
   BT_TEXT=${BT_TEXT%%% *} # without the mount point
   bt_last_word # the percentage
   bt_last_word # the free ones
-  bt_kv free_inodes "$BT_WORD"
+  bt_kv "$1" "$BT_WORD"
+}
+
+bt_mpi_directory() { # DIR: inodes, space, and what is in it already
+  [ -d "$1" ] || return 0
+  bt_mpi_free free_inodes -Pi "$1"
+  bt_mpi_free free_kib -Pk "$1"
   # shellcheck disable=SC2012  # names of ours
   bt_kv old "$(cd "$1" && ls -d benchtui-* test-dir.* '#test-dir.'* 2>/dev/null | sed 5q | tr '\n' ' ')"
 }

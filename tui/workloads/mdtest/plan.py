@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
@@ -14,10 +13,9 @@ from tui.model.profile import ParamValue, Profile, expand, scalar_text
 from tui.workloads.mdtest.body import Mdtest
 from tui.workloads.mdtest.output import arguments, bytes_per_file, inodes_needed, item_phases
 from tui.workloads.mdtest.program import NEXT_CLIENT, Placement, shift_of, shift_warning, stride_for
+from tui.workloads.mpi_plan import COUNTS, OWN_DIRECTORY, launch_problems, launcher_text
 
-OWN_DIRECTORY = "benchtui-RUN"  # what stands in a plan for the run's own directory
 KINDS = (("up to 3.2", "3.2"), ("3.3 and newer", "3.3"))
-MOST_RANKS = 4096  # on one host
 
 
 def build_steps(
@@ -68,36 +66,12 @@ def resolve(tag: str, spec: Mdtest, params: Mapping[str, ParamValue]) -> MpiLaun
 
 
 def _problems(tag: str, texts: Mapping[str, str]) -> list[Problem]:
-    found = []
-    for name, most in (("ranks_per_host", MOST_RANKS), ("items", 10**9), ("iterations", 10**4)):
-        if not re.fullmatch(r"\d{1,10}", texts[name]) or not 1 <= int(texts[name]) <= most:
-            found.append(Problem(f"{tag}: mdtest.{name}: '{texts[name]}' is not a whole number from 1 to {most}"))
+    found = list(launch_problems(tag, "mdtest", texts, COUNTS | {"items": 10**9}))
     if texts["stride"] != NEXT_CLIENT and not re.fullmatch(r"\d{1,9}", texts["stride"]):
         found.append(
             Problem(f"{tag}: mdtest.stride: '{texts['stride']}' is neither '{NEXT_CLIENT}' nor a whole number (-N)")
         )
-    if not texts["directory"].startswith("/") or "@" in texts["directory"]:
-        why = "it must be an absolute path on the hosts, without @, which separates paths in mdtest"
-        found.append(Problem(f"{tag}: mdtest.directory: '{texts['directory']}': {why}"))
-    if not addresses_fit(texts["addresses"]):
-        allowed = "auto, a network such as 10.0.0.0/24, or h1=10.0.0.1,h2=10.0.0.2"
-        found.append(Problem(f"{tag}: mdtest.addresses: '{texts['addresses']}' is not one of: {allowed}"))
-    if not re.fullmatch(r"[A-Za-z0-9._/+-]+", texts["program"]):
-        found.append(Problem(f"{tag}: mdtest.program: '{texts['program']}' is not a program's name or path"))
     return found
-
-
-def addresses_fit(text: str) -> bool:
-    """Tell whether this says at which addresses hosts reach each other."""
-    try:
-        if "=" in text:
-            for pair in text.split(","):
-                ipaddress.ip_address(pair.split("=", 1)[1].strip())
-        elif text != "auto":
-            ipaddress.ip_network(text, strict=False)
-    except (ValueError, IndexError):
-        return False
-    return True
 
 
 def _task(launch: MpiLaunch, host: str, seed: int, text: str) -> HostTask:
@@ -122,19 +96,12 @@ def launch_text(launch: MpiLaunch, hosts: int) -> str:
         f"files={ranks} ranks x {launch.items} = {ranks * launch.items} in each of {launch.iterations} iterations",
         f"inodes={inodes_needed(launch, hosts)} at once",
         f"phases={', '.join(item_phases(launch.options))}",
-        f"launcher={_launcher(launch)}",
+        f"launcher={launcher_text(launch, 'mdtest')}",
         f"addresses={launch.addresses}",
         "[rank shift]",
         *shift_lines(launch, hosts),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _launcher(launch: MpiLaunch) -> str:
-    family = "the MPI that mdtest was built with" if launch.family == "auto" else launch.family
-    if launch.launcher == "plain":
-        return f"{family}; mpiexec on the first host logs in to the others"
-    return f"{family}; mpiexec on the first host, proxies over benchtui's connections"
 
 
 def shift_lines(launch: MpiLaunch, hosts: int) -> list[str]:

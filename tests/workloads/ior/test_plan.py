@@ -1,0 +1,76 @@
+"""From the profile to the launch: the published command, what it moves, and what cannot be."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.plan.plan import Choices, build_plan
+from tui.model.address import HostAddress
+from tui.model.plan import Step
+from tui.model.problem import UsageError
+
+FOUR = [HostAddress(f"c{number}") for number in range(1, 5)]
+
+
+def step(tmp_path: Path, keys: str = "", **overrides: str) -> Step:
+    path = tmp_path / "own.yaml"
+    own = f"ior: {{{keys}}}\n" if keys else ""
+    path.write_text(f"profile: user/own\nversion: 1\nextends: ior/file-per-process\n{own}")
+    return build_plan(Catalogue(tmp_path).load(str(path)), Choices(FOUR, overrides)).steps[0]
+
+
+def test_the_preset_is_the_published_command(tmp_path: Path) -> None:
+    argv = " ".join(step(tmp_path, iterations="1").tasks[0].argv)
+    assert argv == (
+        "ior -v -a POSIX -t 1048576 -b 16777216 -s 16 -w -r -F -e -C -i 1 "
+        "-O saveRankPerformanceDetailsCSV=/dev/stdout -o /mnt/test/ior/benchtui-RUN/data"
+    )
+
+
+def test_sixteen_gib_are_written_by_four_hosts(tmp_path: Path) -> None:
+    planned = step(tmp_path)
+    assert planned.mpi is not None
+    assert planned.mpi.ranks(4) * planned.mpi.items * planned.mpi.bytes_per_op == 16 << 30
+    assert [task.writes_bytes for task in planned.tasks] == [4 << 30] * 4
+    assert "bytes=64 ranks x 16 x 16 MiB = 16 GiB in each phase" in planned.tasks[0].job_file
+
+
+def test_one_client_is_warned_of_its_own_cache(tmp_path: Path) -> None:
+    assert "its cache may answer" in step(tmp_path, "reorder: false").tasks[0].job_file
+    assert "its cache may answer" not in step(tmp_path).tasks[0].job_file
+    assert "its cache may answer" not in step(tmp_path, "phases: write, reorder: false").tasks[0].job_file
+
+
+@pytest.mark.parametrize(
+    ("keys", "overrides", "message"),
+    [
+        ("", {"block": "3m", "transfer": "2m"}, "ior.block: 3 MiB is no multiple of the transfer, 2 MiB"),
+        ("", {"transfer": "7"}, "ior.transfer: '7' is not a multiple of 8 bytes"),
+        ("phases: read", {}, "ior.phases: 'read' is neither 'write' nor 'write,read'"),
+        ("api: HDF5", {}, "ior.api: 'HDF5' is not one of: POSIX, MPIIO, MMAP"),
+        ("collective: true", {}, "ior.collective: only MPIIO has collective I/O"),
+        ("api: MPIIO", {"direct": "true"}, "ior.direct: only POSIX has it"),
+        ("random: true, file_per_process: false", {}, "ior.random: IOR does not reorder ranks"),
+        ("random: true", {"block": "1m"}, "ior.random: I/Os are shuffled within a block"),
+        ("random: often", {}, "ior.random: 'often' is neither true nor false"),
+        ("options: [-Z]", {}, "ior.options: -Z and reorder (-C) exclude each other"),
+        ("options: [-k]", {}, "-k cannot be used: files would stay"),
+        ("options: ['-t 4k']", {}, "-t is not written here; it is set by: transfer"),
+        ("options: [-D 30]", {}, "-D cannot be used"),
+        ("options: [--posix.odirect]", {}, "it is set by: direct"),
+        ("", {"ranks": "5000"}, "ior.ranks_per_host: '5000' is not a whole number from 1 to 4096"),
+        ("", {"directory": "/a@b"}, "without @, which separates paths in ior"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(tmp_path: Path, keys: str, overrides: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        step(tmp_path, keys, **overrides)
+
+
+def test_other_options_are_passed_on(tmp_path: Path) -> None:
+    argv = step(tmp_path, "options: [-g, -l random], phases: write, api: mpiio, collective: true").tasks[0].argv
+    assert {"-g", "-l", "random", "-c", "MPIIO"} <= set(argv) and not {"-r", "-C"} & set(argv)

@@ -1,0 +1,101 @@
+"""What a profile says of IOR: IOR's own options by meaning. Values may name parameters: '{block}'."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+Scalar = str | bool | int | float
+
+# Options that benchtui sets itself, or whose output it does not read. What is left is passed on as it stands.
+OWN_OPTIONS = {
+    "-a": "api",
+    "-b": "block",
+    "-c": "collective",
+    "-C": "reorder",
+    "-e": "fsync",
+    "-F": "file_per_process",
+    "-i": "iterations",
+    "-o": "directory",
+    "-r": "phases",
+    "-s": "segments",
+    "-t": "transfer",
+    "-v": "nothing: it is always given",
+    "-w": "phases",
+    "-z": "random",
+    "--posix.odirect": "direct",
+}
+REFUSED_OPTIONS = {
+    "-d": "a delay would be taken for a part of a phase",
+    "-D": "the bytes that are moved would not be known",
+    "-E": "each run has files of its own",
+    "-f": "one launch makes one test",
+    "-k": "files would stay, and be found by the next iteration",
+    "-K": "files would stay, and be found by the next iteration",
+    "-m": "files would stay: iterations have files of their own",
+    "-N": "ranks would be left out",
+    "-O": "it can change any other option",
+    "-R": "reads would be compared while they are measured",
+    "-T": "the number of iterations would not be known",
+    "-u": "directories would stay, one for each rank",
+    "-W": "it reads once more, which is no phase of its own",
+    "-y": "the directory would not be the run's own",
+    "--dryRun": "it moves no bytes",
+    "-h": "it prints help",
+    "-H": "it prints help",
+}
+
+
+def known_option(option: str) -> str:
+    """Refuse what would make the output something else than what is read. Raises ValueError."""
+    text = option.strip()
+    if not text or not text.isprintable() or not text.startswith("-"):
+        raise ValueError(f"'{option}' is no option")
+    name = text.split("=")[0].split()[0] if text.startswith("--") else text[:2]
+    if name in OWN_OPTIONS:
+        raise ValueError(f"{name} is not written here; it is set by: {OWN_OPTIONS[name]}")
+    if name in REFUSED_OPTIONS:
+        raise ValueError(f"{name} cannot be used: {REFUSED_OPTIONS[name]}")
+    return text
+
+
+class Ior(BaseModel):
+    """The IOR command of a profile; unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    directory: Scalar = Field(description="Directory of the file system under test; each run has a folder in it (-o)")
+    ranks_per_host: Scalar = Field(description="MPI ranks on each host")
+    transfer: Scalar = Field(description="Bytes of each I/O (-t)")
+    block: Scalar = Field(description="Bytes that a rank writes in one piece, in each segment (-b)")
+    segments: Scalar = Field(1, description="How many blocks each rank has (-s)")
+    iterations: Scalar = Field(1, description="Repetitions within one IOR, each with new files (-i)")
+    phases: Scalar = Field("write,read", description="'write', or 'write,read': files are read after they were written")
+    api: Scalar = Field("POSIX", description="Interface that I/O goes through (-a): POSIX, MPIIO or MMAP")
+    file_per_process: Scalar = Field(True, description="Each rank has a file of its own (-F); false: all share one")
+    collective: Scalar = Field(False, description="Collective I/O (-c), with MPIIO")
+    random: Scalar = Field(False, description="Random order of the I/Os within a block (-z)")
+    fsync: Scalar = Field(False, description="fsync at the end of the write phase, within its time (-e)")
+    direct: Scalar = Field(False, description="Past the page cache (--posix.odirect), with POSIX")
+    reorder: Scalar = Field(True, description="Ranks read what the next host has written, not their own (-C)")
+    options: list[Annotated[str, AfterValidator(known_option)]] = Field(
+        default_factory=list, description="More options of IOR, one an entry, such as -g or '-l random'"
+    )
+    program: Scalar = Field("ior", description="IOR on the hosts: a name on PATH, or an absolute path")
+    mpi: Literal["auto", "mpich", "openmpi"] = Field(
+        "auto", description="Family of MPI; auto: the one that IOR was built with"
+    )
+    launcher: Literal["benchtui", "plain"] = Field(
+        "benchtui",
+        description="How ranks get to the hosts: over benchtui's own connections, or plain: mpiexec on the first host "
+        "logs in to the others by its own SSH",
+    )
+    addresses: Scalar = Field(
+        "auto",
+        description="Addresses at which the hosts reach each other: 'auto' (where SSH reached them), a network such as "
+        "10.0.0.0/24, or host=address pairs with commas between",
+    )
+    env: dict[str, Scalar] = Field(
+        default_factory=dict, description="Environment of the ranks, such as UCX_NET_DEVICES; nothing else travels"
+    )

@@ -1,0 +1,183 @@
+"""Import output of IOR that was kept: its tables as printed, also inside of other text, and its JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tui.model.event import HostResult, MetadataResult
+from tui.model.problem import Problem, UsageError
+from tui.model.quantities import parse_stamp
+from tui.workloads.base import ImportedOutput
+from tui.workloads.ior.output import MIB, AccessFigures, IorOutput
+from tui.workloads.ior.reader import stdout_explainer
+from tui.workloads.messages import Explainer
+from tui.workloads.reading import budget, clean, numbered
+
+TITLE = re.compile(r"^IOR-\S+: MPI Coordinated Test of Parallel I/O")
+STAMP = re.compile(r"^(?P<what>Began|Finished) +: (?P<stamp>.+)$")
+RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")  # what mpiexec is told to put before each line
+OF_JSON = tuple('{}[],"')  # what a line of IOR's JSON begins with; other ranks may have printed between these
+VERSION = re.compile(r'\{\s*"Version"\s*:')
+STAMP_ERROR_S = 1.0
+
+
+@dataclass
+class KeptIor:
+    """One IOR as its text goes on."""
+
+    output: IorOutput = field(default_factory=IorOutput)
+    explainer: Explainer = field(default_factory=stdout_explainer)
+    line: int = 1  # where it begins
+    start_s: float | None = None
+    end_s: float | None = None
+
+    @property
+    def problems(self) -> list[tuple[str, str]]:
+        """Return (code, message) of what makes the figures void: what IOR complained of, a summary that is missing."""
+        found = list(self.explainer.codes.items())
+        if not self.output.finished or any(each.summary is None for each in self.output.figures.values()):
+            found.append(("ior-incomplete", f"IOR gave no summary; it came to iteration {self.output.iteration}"))
+        return found
+
+
+def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
+    """Return every output of IOR in a text, in order. Raises UsageError when it ran and gave no figures at all."""
+    all_kept = list(_documents(text, file)) if VERSION.search(text) else list(_tables(text, file))
+    found = [kept for kept in all_kept if kept.output.results()]
+    if not found and (failed := [kept for kept in all_kept if kept.output.started]):
+        why = next((message for _, message in failed[-1].problems), "")
+        raise UsageError(Problem(f"IOR printed no results{f': {why}' if why else ''}", file=file, line=failed[-1].line))
+    return [_imported(place, kept) for place, kept in enumerate(found)]
+
+
+def _tables(text: str, file: str) -> Iterator[KeptIor]:
+    """Yield what each IOR printed for people: it begins with its title."""
+    now: KeptIor | None = None
+    for number, raw in numbered(text, file):
+        line = RANK.sub("", clean(raw.encode(), 1 << 14))
+        if TITLE.match(line):
+            if now is not None:
+                yield now
+            now = KeptIor(line=number)
+        if now is None or now.output.finished:
+            continue
+        if match := STAMP.match(line):
+            stamp = parse_stamp(match["stamp"])
+            now.start_s, now.end_s = (stamp, now.end_s) if match["what"] == "Began" else (now.start_s, stamp)
+        if now.output.line(line) is None and line:
+            now.explainer.explain(line)
+    if now is not None:
+        yield now
+
+
+def _documents(text: str, file: str) -> Iterator[KeptIor]:
+    """Yield each test of IOR's JSON documents. Raises UsageError for a document that cannot be read."""
+    explainer = stdout_explainer()
+    lines = []
+    for _, raw in numbered(text, file):
+        if raw.lstrip().startswith(OF_JSON):
+            lines.append(raw)
+        elif line := clean(raw.encode(), 1 << 14):
+            explainer.explain(line)
+    kept, decoder, at = "\n".join(lines), json.JSONDecoder(), 0
+    budget().check_json(kept, file)
+    while match := VERSION.search(kept, at):
+        try:
+            document, at = decoder.raw_decode(kept, match.start())
+            yield from _tests(document, explainer)
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
+            raise UsageError(Problem(f"IOR's JSON cannot be read: {error}", file=file)) from None
+
+
+def _tests(document: Mapping[str, Any], explainer: Explainer) -> Iterator[KeptIor]:
+    for test in document["tests"]:
+        known, options = test["Parameters"], test["Options"]
+        output = IorOutput(
+            iterations=_count(known["repetitions"]),
+            version=clean(str(document["Version"]).encode(), 99),
+            tasks=_count(options["tasks"]),
+            nodes=_count(known["nodes"]),
+            per_node=_count(known["tasksPerNode"]),
+            segments=_count(known["segmentCount"]),
+            transfer=_count(known["transferSize"]),
+            block=_count(known["blockSize"]),
+            command=clean(str(document.get("Command line", "")).encode()),
+            finished="Finished" in document,
+        )
+        for row in _flat(test.get("Results", [])):
+            _take_row(output, row)
+        for row in document.get("summary", []):
+            if row["TestID"] == test["TestID"]:
+                _take_summary(output, row)
+        began, finished = (parse_stamp(str(document.get(name, ""))) for name in ("Began", "Finished"))
+        yield KeptIor(output, explainer, start_s=began, end_s=finished)
+
+
+def _flat(rows: Any) -> Iterator[Mapping[str, Any]]:
+    for row in rows:
+        if isinstance(row, list):
+            yield from _flat(row)
+        else:
+            yield row
+
+
+def _take_row(output: IorOutput, row: Mapping[str, Any]) -> None:
+    if row["access"] not in ("write", "read"):
+        return
+    known = output.figures.setdefault(row["access"], AccessFigures())
+    known.rates.append(_figure(row["bwMiB"]) * MIB / max(output.transfer, 1))
+    known.seconds.append(_figure(row["totalTime"]))
+    output.iteration = len(known.rates)
+
+
+def _take_summary(output: IorOutput, row: Mapping[str, Any]) -> None:
+    known = output.figures.setdefault(row["operation"], AccessFigures())
+    high, low, mean, deviation = (_figure(row[f"OPs{name}"]) for name in ("Max", "Min", "Mean", "SD"))
+    known.summary, known.moved_bytes = (high, low, mean, deviation), _figure(row["xsizeMiB"]) * MIB
+
+
+def _count(value: Any) -> int:
+    number = int(value)
+    if not 0 <= number < 1 << 62:
+        raise ValueError(f"found {number}, allowed is from 0")
+    return number
+
+
+def _figure(value: Any) -> float:
+    number = float(value)
+    if not 0 <= number < 1e30:  # an infinite one is written as text
+        raise ValueError(f"found {value}, allowed is a rate or a time")
+    return number
+
+
+def _imported(place: int, kept: KeptIor) -> ImportedOutput:
+    output, final = kept.output, not kept.problems
+    result = HostResult(t=0.0, host="", step=place, dirs={}, tool_version=output.version, final=final)
+    if kept.start_s is not None and kept.end_s is not None:
+        result.start_ms, result.end_ms = int(kept.start_s * 1000), int(kept.end_s * 1000)
+    metadata = MetadataResult(
+        t=0.0,
+        step=place,
+        tool="ior",
+        version=output.version,
+        tasks=output.tasks,
+        nodes=output.nodes,
+        items=output.block // output.transfer * output.segments if output.transfer else 0,
+        iterations=output.iterations,
+        operations=output.results(),
+        ranks_per_node=output.per_node,
+        final=final,
+    )
+    return ImportedOutput(
+        place,
+        "ior",
+        result,
+        command=output.command,
+        stamp_error_s=STAMP_ERROR_S,
+        metadata=metadata,
+        problems=kept.problems,
+    )

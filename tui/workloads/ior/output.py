@@ -1,0 +1,225 @@
+"""Parse IOR's output: its tables, and the lines that it prints of every rank."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tui.model.event import ALL_OVER, MetadataIteration, MetadataPhase, OperationResult
+
+MIB = 1 << 20
+PHASES = ("write", "read")
+PER_SEGMENT = (4, 1)  # up to here the latency is divided by the I/Os of one segment, not of all (hpc/ior, ior.c)
+
+_TITLE = re.compile(r"^IOR-(?P<version>\S+): MPI Coordinated Test of Parallel I/O")
+_OPTION = re.compile(r"^(?P<name>[A-Za-z][\w ]{19}): ?(?P<value>.*)$")
+_RANK = re.compile(r"^(?P<access>write|read),(?P<rank>\d+),(?P<whole>[\d.e+-]+),(?P<io>[\d.e+-]+),")
+_RANK_TITLES = "access,rank,runtime-with-openclose"
+_TABLE = re.compile(r"^access +bw\(MiB/s\)")
+_SUMMARY = re.compile(r"^Operation +Max\(MiB\)")
+_NUMBERS = {"tasks": "tasks", "nodes": "nodes", "clients per node": "per_node", "segments": "segments"}
+_UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+
+Event = MetadataPhase | MetadataIteration
+
+
+def version_of(text: str) -> tuple[int, ...]:
+    """Return the numbers of a version: "4.1.0+dev" is (4, 1, 0); empty when there are none."""
+    match = re.match(r"\d+(?:\.\d+)*", text)
+    return tuple(int(part) for part in match[0].split(".")) if match else ()
+
+
+@dataclass
+class AccessFigures:
+    """What IOR printed of one access. Rates are I/Os per second over all tasks, from open to close."""
+
+    rates: list[float] = field(default_factory=list)  # of each iteration
+    seconds: list[float] = field(default_factory=list)
+    latency_s: list[float] = field(default_factory=list)
+    ranks: list[dict[int, float]] = field(default_factory=list)  # seconds of each rank, open to close, by iteration
+    summary: tuple[float, float, float, float] | None = None  # max, min, mean, standard deviation
+    moved_bytes: float | None = None  # in each iteration, by the summary
+
+    def rank_seconds(self, tasks: int) -> list[float]:
+        """Return the mean over iterations of each rank; empty unless all of them are known."""
+        whole = [each for each in self.ranks if len(each) == tasks]
+        if not whole or not tasks:
+            return []
+        return [round(sum(each[rank] for each in whole) / len(whole), 6) for rank in range(tasks)]
+
+
+@dataclass
+class IorOutput:
+    """What one IOR has printed so far."""
+
+    step: int = 0
+    iterations: int = 1
+    phases: Sequence[str] = PHASES
+    version: str = ""
+    tasks: int = 0
+    nodes: int = 0
+    per_node: int = 0
+    segments: int = 0
+    transfer: int = 0
+    block: int = 0
+    shift: int = -1
+    iteration: int = 0
+    phase: str = ""
+    command: str = ""
+    figures: dict[str, AccessFigures] = field(default_factory=dict)
+    in_summary: bool = False
+    finished: bool = False
+    _columns: list[str] = field(default_factory=list)
+
+    @property
+    def started(self) -> bool:
+        """Whether the ranks run: IOR says how many there are."""
+        return self.tasks > 0
+
+    def line(self, text: str, now_s: float = 0.0) -> list[Event] | None:
+        """Take one line; return what it tells, None when it is none of IOR's tables."""
+        words = text.split()
+        if match := _RANK.match(text):
+            self._rank(match)
+        elif words and words[0] in PHASES and self._columns and len(words) == len(self._columns):
+            return self._row(words)
+        elif words and words[0] == "remove" and len(words) == len(self._columns):
+            return self._next_iteration()
+        elif _TABLE.match(text):
+            self._columns, self.in_summary = words, False
+            return [self._enter(self.phases[0], 1)] if self.phases else []
+        elif _SUMMARY.match(text):
+            self._columns, self.in_summary = words, True
+        elif text.startswith("Finished "):
+            self.finished, self._columns = True, []
+            over = self.end(0.0)
+            return [over] if over is not None else []
+        elif not self._header(text):
+            return None
+        return []
+
+    def end(self, now_s: float) -> MetadataPhase | None:
+        """Return that the last phase is over, once; None when none was begun."""
+        return self._enter(ALL_OVER, self.iteration) if self.phase not in ("", ALL_OVER) else None
+
+    def results(self) -> dict[str, OperationResult]:
+        """Return what was measured, by access; rates are I/Os per second."""
+        return {name: self._result(each) for name, each in self.figures.items() if each.rates or each.summary}
+
+    def _result(self, each: AccessFigures) -> OperationResult:
+        result = OperationResult(
+            iterations=list(each.rates),
+            seconds=list(each.seconds),
+            bytes_per_op=self.transfer,
+            latency_s=list(each.latency_s) if self._latency_known else [],
+            rank_seconds=each.rank_seconds(self.tasks),
+        )
+        if each.summary is not None:
+            result.max, result.min, result.mean, result.stddev = each.summary
+        return result
+
+    @property
+    def _latency_known(self) -> bool:
+        """Whether the latency is what it is called: of several segments older versions divide by too few I/Os."""
+        return self.segments == 1 or version_of(self.version)[:2] >= PER_SEGMENT
+
+    def _header(self, text: str) -> bool:
+        """Take a line before the tables; tell whether it is one of these."""
+        if match := _TITLE.match(text):
+            self.version = match["version"]
+        elif text.startswith((_RANK_TITLES, "------")):
+            return True
+        elif match := _OPTION.match(text):
+            name, value = match["name"].strip(), match["value"].strip()
+            if name in _NUMBERS and value.isdigit():
+                setattr(self, _NUMBERS[name], int(value))
+            elif name == "Command line":
+                self.command = value
+            elif name in ("xfersize", "blocksize"):
+                self._size(name, value)
+            elif name == "repetitions" and value.isdigit():
+                self.iterations = int(value)
+        else:
+            return False
+        return True
+
+    def _size(self, name: str, value: str) -> None:
+        """Take a size as it is printed for people; the summary has it to the byte."""
+        number, _, unit = value.partition(" ")
+        size = round(float(number) * _UNITS[unit]) if re.fullmatch(r"[\d.]+", number) and unit in _UNITS else 0
+        if name == "xfersize":
+            self.transfer = size
+        else:
+            self.block = size
+
+    def _rank(self, match: re.Match[str]) -> None:
+        known = self.figures.get(match["access"])
+        if known is not None and known.ranks:
+            known.ranks[-1][int(match["rank"])] = _number(match["whole"]) or 0.0
+
+    def _row(self, words: list[str]) -> list[Event]:
+        """Take the row of an access: of one iteration, or of the summary."""
+        if self.in_summary:
+            return self._summary(words)
+        values = {name: _number(word) for name, word in zip(self._columns, words, strict=True)}
+        name, known = words[0], self.figures.setdefault(words[0], AccessFigures())
+        bandwidth, seconds = values.get("bw(MiB/s)"), values.get("total(s)")
+        if bandwidth is None or seconds is None or not self.transfer:
+            return []
+        rate = bandwidth * MIB / self.transfer
+        number = len(known.rates) + 1
+        known.rates.append(rate)
+        known.seconds.append(seconds)
+        known.ranks.append({})
+        if (latency := values.get("Latency(s)")) is not None:
+            known.latency_s.append(latency)
+        told = MetadataIteration(
+            t=0.0,
+            step=self.step,
+            operation=name,
+            iteration=number,
+            seconds=seconds,
+            rate=rate,
+            bytes_per_op=self.transfer,
+        )
+        later = self.phases[self.phases.index(name) + 1 :] if name in self.phases else ()
+        return [told, self._enter(later[0] if later else "remove", number)]
+
+    def _next_iteration(self) -> list[Event]:
+        if self.iteration >= self.iterations or not self.phases:
+            return []
+        return [self._enter(self.phases[0], self.iteration + 1)]
+
+    def _summary(self, words: list[str]) -> list[Event]:
+        """Take the summary of an access; rates from bandwidth or from operations, whichever has more digits."""
+        known = self.figures.setdefault(words[0], AccessFigures())
+        at = {name: place for place, name in reversed(list(enumerate(self._columns)))}
+        whole = {name: words[at[name]] for name in ("xsize", "blksiz", "segcnt", "#Tasks", "tPN") if name in at}
+        if all(word.isdigit() for word in whole.values()) and len(whole) == 5:
+            self.transfer, self.block, self.segments = (int(whole[name]) for name in ("xsize", "blksiz", "segcnt"))
+            self.tasks, self.per_node = int(whole["#Tasks"]), int(whole["tPN"])
+        moved = _number(words[at["aggs(MiB)"]]) if "aggs(MiB)" in at else None
+        known.moved_bytes = None if moved is None else moved * MIB
+        start = "Max(OPs)" if self.transfer < MIB and "Max(OPs)" in at else "Max(MiB)"
+        values = [_number(word) for word in words[at[start] : at[start] + 4]]
+        times = 1.0 if start == "Max(OPs)" else MIB / max(self.transfer, 1)
+        if len(values) == 4 and None not in values:
+            high, low, mean, deviation = (round((each or 0.0) * times, 6) for each in values)
+            known.summary = (high, low, mean, deviation)
+        return []
+
+    def _enter(self, phase: str, iteration: int) -> MetadataPhase:
+        self.phase, self.iteration = phase, iteration
+        return MetadataPhase(
+            t=0.0, step=self.step, phase=phase, iteration=max(iteration, 1), iterations=self.iterations
+        )
+
+
+def _number(word: str) -> float | None:
+    """Return a figure of a table; None for NA, nan, inf and -."""
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if value == value and abs(value) != float("inf") else None

@@ -1,0 +1,217 @@
+"""From a profile and hosts to the step that runs IOR over all of them. Pure."""
+
+from __future__ import annotations
+
+import posixpath
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from tui.metrics import units
+from tui.model.address import HostAddress
+from tui.model.plan import HostTask, MpiLaunch, Step
+from tui.model.problem import Problem, UsageError
+from tui.model.profile import ParamValue, Profile, expand, scalar_text
+from tui.model.quantities import parse_size
+from tui.workloads.ior.body import Ior
+from tui.workloads.ior.output import PHASES
+from tui.workloads.mpi_plan import COUNTS, OWN_DIRECTORY, launch_problems, launcher_text
+
+APIS = ("POSIX", "MPIIO", "MMAP")
+MOST_BYTES = 1 << 50  # of one size
+FLAGS = {  # key of a profile and IOR's option for it, in the order of a command line
+    "file_per_process": "-F",
+    "collective": "-c",
+    "random": "-z",
+    "fsync": "-e",
+    "reorder": "-C",
+    "direct": "--posix.odirect",
+}
+YES, NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+TEXTS = (
+    "directory", "ranks_per_host", "transfer", "block", "segments", "iterations", "phases", "api", "program",
+    "addresses",
+)  # fmt: skip
+RANKS_CSV = "-O saveRankPerformanceDetailsCSV=/dev/stdout"  # a line for each rank behind the row of its access
+
+
+class IorShape(Struct, frozen=True):
+    """What each rank does, read from a launch's options: bytes, blocks of I/Os, and which phases."""
+
+    transfer: int
+    block: int
+    segments: int
+    phases: tuple[str, ...]
+    shared: bool
+    reorder: bool
+    direct: bool
+
+    @property
+    def bytes_per_rank(self) -> int:
+        """Bytes that each rank moves in each phase."""
+        return self.block * self.segments
+
+
+def shape_of(options: Sequence[str]) -> IorShape:
+    """Return what the options of a launch say."""
+    words = [shlex.split(option) for option in options]
+    values = {each[0]: each[-1] for each in words if each}
+    return IorShape(
+        transfer=int(values["-t"]),
+        block=int(values["-b"]),
+        segments=int(values["-s"]),
+        phases=tuple(name for name, option in zip(PHASES, ("-w", "-r"), strict=True) if option in values),
+        shared="-F" not in values,
+        reorder="-C" in values,
+        direct=FLAGS["direct"] in values,
+    )
+
+
+def build_steps(
+    profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], seeds: Mapping[str, int]
+) -> list[Step]:
+    """Return the one step of an IOR profile on these hosts. Raises UsageError."""
+    if not isinstance(profile.body, Ior):
+        raise UsageError(f"{profile.profile} has no ior: section")
+    launch = resolve(profile.profile, profile.body, params)
+    text = launch_text(launch, len(hosts))
+    return [
+        Step(
+            index=0,
+            name=profile.profile,
+            tool="ior",
+            params=dict(params),
+            tasks=[_task(launch, host.name, seeds[host.name], text) for host in hosts],
+            runtime_s=None,
+            directions=list(shape_of(launch.options).phases),
+            in_flight=launch.ranks(len(hosts)),
+            mpi=launch,
+        )
+    ]
+
+
+def resolve(tag: str, spec: Ior, params: Mapping[str, ParamValue]) -> MpiLaunch:
+    """Return the launch with all parameters replaced. Raises UsageError with every problem at once."""
+    values = {name: scalar_text(value) for name, value in params.items()}
+    texts = {name: expand(getattr(spec, name), values).strip() for name in (*TEXTS, *FLAGS)}
+    more = tuple(expand(option, values) for option in spec.options)
+    if found := [*_problems(tag, texts, more)]:
+        raise UsageError(found)
+    transfer, block = parse_size(texts["transfer"]), parse_size(texts["block"])
+    flags = [option for name, option in FLAGS.items() if texts[name].lower() in YES and _acts(name, texts)]
+    phases = ["-w", "-r"] if "read" in texts["phases"] else ["-w"]
+    sizes = [f"-t {transfer}", f"-b {block}", f"-s {texts['segments']}"]
+    return MpiLaunch(
+        directory=posixpath.normpath(texts["directory"]),
+        ranks_per_host=int(texts["ranks_per_host"]),
+        items=block // transfer * int(texts["segments"]),
+        iterations=int(texts["iterations"]),
+        stride="",
+        options=(f"-a {texts['api'].upper()}", *sizes, *phases, *flags, *more),
+        program=texts["program"],
+        family=spec.mpi,
+        launcher=spec.launcher,
+        addresses=texts["addresses"],
+        env={name: expand(value, values) for name, value in spec.env.items()},
+        bytes_per_op=transfer,
+    )
+
+
+def _acts(name: str, texts: Mapping[str, str]) -> bool:
+    """Tell whether a flag changes anything: ranks are reordered for reading alone."""
+    return name != "reorder" or "read" in texts["phases"]
+
+
+def _problems(tag: str, texts: Mapping[str, str], options: Sequence[str]) -> Iterator[Problem]:
+    yield from launch_problems(tag, "ior", texts, COUNTS | {"segments": 10**9})
+    if texts["phases"].replace(" ", "") not in ("write", "write,read"):
+        yield Problem(f"{tag}: ior.phases: '{texts['phases']}' is neither 'write' nor 'write,read'")
+    if texts["api"].upper() not in APIS:
+        yield Problem(f"{tag}: ior.api: '{texts['api']}' is not one of: {', '.join(APIS)}")
+    for name in FLAGS:
+        if texts[name].lower() not in (*YES, *NO):
+            yield Problem(f"{tag}: ior.{name}: '{texts[name]}' is neither true nor false")
+    yield from (Problem(f"{tag}: ior.{told}") for told in _size_problems(texts))
+    yield from (Problem(f"{tag}: ior.{told}") for told in _joint_problems(texts, options))
+
+
+def _size_problems(texts: Mapping[str, str]) -> Iterator[str]:
+    sizes: dict[str, int] = {}
+    for name in ("transfer", "block"):
+        try:
+            sizes[name] = parse_size(texts[name])
+        except ValueError as error:
+            yield f"{name}: {error}"
+            continue
+        if not 8 <= sizes[name] <= MOST_BYTES or sizes[name] % 8:
+            yield f"{name}: '{texts[name]}' is not a multiple of 8 bytes from 8 to {units.size(MOST_BYTES)}"
+    if len(sizes) == 2 and sizes["transfer"] and sizes["block"] % sizes["transfer"]:
+        yield f"block: {units.size(sizes['block'])} is no multiple of the transfer, {units.size(sizes['transfer'])}"
+    if len(sizes) == 2 and texts["random"].lower() in YES and sizes["block"] == sizes["transfer"]:
+        yield "random: I/Os are shuffled within a block, so a block of one I/O has no other order"
+
+
+def _joint_problems(texts: Mapping[str, str], options: Sequence[str]) -> Iterator[str]:
+    on = {name for name in FLAGS if texts[name].lower() in YES and _acts(name, texts)}
+    if "collective" in on and texts["api"].upper() != "MPIIO":
+        yield "collective: only MPIIO has collective I/O"
+    if "direct" in on and texts["api"].upper() != "POSIX":
+        yield "direct: only POSIX has it"
+    if {"random", "reorder"} <= on and "file_per_process" not in on:
+        yield "random: IOR does not reorder ranks (reorder) over random offsets of a shared file"
+    if "reorder" in on and any(option.startswith("-Z") for option in options):
+        yield "options: -Z and reorder (-C) exclude each other"
+
+
+def _task(launch: MpiLaunch, host: str, seed: int, text: str) -> HostTask:
+    own = posixpath.join(launch.directory, OWN_DIRECTORY)
+    return HostTask(
+        host=host,
+        randseed=seed,
+        job_file=text,
+        argv=[launch.program, *arguments(launch, own, by_rank=True)],
+        writes_bytes=launch.ranks_per_host * shape_of(launch.options).bytes_per_rank,
+        required_dir=launch.directory,
+    )
+
+
+def arguments(launch: MpiLaunch, directory: str, *, by_rank: bool) -> list[str]:
+    """Return IOR's arguments, in a directory of the run's own; `by_rank`: with a line for each rank."""
+    words = [word for option in launch.options for word in shlex.split(option)]
+    figures = RANKS_CSV.split() if by_rank else []
+    return ["-v", *words, "-i", str(launch.iterations), *figures, "-o", posixpath.join(directory, "data")]
+
+
+def files_needed(launch: MpiLaunch, hosts: int) -> int:
+    """Return how many files and directories exist at once: one iteration is removed before the next."""
+    return (1 if shape_of(launch.options).shared else launch.ranks(hosts)) + 2
+
+
+def launch_text(launch: MpiLaunch, hosts: int) -> str:
+    """Return what is going to be launched, as lines of name=value: it stands where fio has its job file."""
+    ranks, shape = launch.ranks(hosts), shape_of(launch.options)
+    each = f"{shape.segments} x {units.size(shape.block)}"
+    files = "1, shared by all ranks" if shape.shared else f"{ranks}, one for each rank"
+    lines = [
+        "[ior]",
+        f"ranks={hosts} hosts x {launch.ranks_per_host} = {ranks}",
+        f"bytes={ranks} ranks x {each} = {units.size(ranks * shape.bytes_per_rank)} in each phase",
+        f"ios={launch.items} of {units.size(shape.transfer)} for each rank and phase",
+        f"files={files}; data* in the run's own directory, removed by IOR after each of {launch.iterations} iterations",
+        f"phases={', '.join(shape.phases)}",
+        f"launcher={launcher_text(launch, 'IOR')}",
+        f"addresses={launch.addresses}",
+    ]
+    if warning := cache_warning(shape, hosts):
+        lines.append(f"; {warning}")
+    return "\n".join(lines) + "\n"
+
+
+def cache_warning(shape: IorShape, nodes: int) -> str:
+    """Return why a read may be answered by a client's own cache; empty: it reads what another client wrote."""
+    if "read" not in shape.phases or shape.direct:
+        return ""
+    if nodes < 2:
+        return "all ranks are on one client: it reads what it has just written, which its cache may answer"
+    return "" if shape.reorder else "without reorder each rank reads what it has written itself: its cache may answer"

@@ -1,0 +1,132 @@
+"""Read the output of IOR while it runs, and explain its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui.model.event import MetadataResult
+from tui.model.plan import MpiLaunch, Step
+from tui.workloads.base import Item
+from tui.workloads.ior.output import IorOutput
+from tui.workloads.ior.plan import shape_of
+from tui.workloads.messages import HARMLESS, IN_PARTS, MPI, MUTTERED, SSH, Explainer, rule, silent, unknown
+from tui.workloads.mpi import RanksReader
+
+MOVED = 1e-4  # of the bytes: the summary prints tenths of a MiB
+TENTH = 0.05 * (1 << 20)
+
+_TABLES = silent(
+    r"^(Options|Results): *$|^Max (Write|Read): |^Summary of all tests|^Commencing (write|read) performance",
+    r"^(Start time skew|Participating tasks|Using reorderTasks|Writing output to)|stonewall",
+    r"^(Synopsis|Flags|Optional arguments|Module \w+|  -\w|Invalid options| +--?[\w.-]+[ =])",  # a bad option's help
+)
+_BAD_OPTION = rule(
+    r"(Error invalid argument:|invalid option --) (?P<what>.*)",
+    "error",
+    "IOR does not take {what}: see options: in the profile, and what this version of IOR knows",
+    "ior-bad-option",
+)
+_FILE_SYSTEM = (
+    rule(r"No space left on device", "error", "no space left on the file system under test: {line}", "no-space"),
+    rule(r"Disk quota exceeded", "error", "the quota is used up: {line}", "no-space"),
+    rule(r"Read-only file system", "error", "the file system under test is read-only: {line}", "dir-not-writable"),
+    rule(r"Permission denied", "error", "no permission in the file system under test: {line}", "dir-not-writable"),
+)
+STDOUT = (
+    HARMLESS,
+    _BAD_OPTION,
+    *_FILE_SYSTEM,
+    rule(
+        r"^(ior )?WARNING: (?P<what>.*(statfs|gpfs_fcntl|BeeGFS|Lustre|Backend returned).*)",
+        "warning",
+        "IOR warns: {what}",
+    ),
+    rule(r"^(ior )?WARNING: (?P<what>.*)", "error", "IOR warns: {what}; its figures are void", "ior-warnings"),
+    *MPI,
+    rule(r"\bERROR\b|assert", "error", "IOR: {line}", "ior-error"),
+    _TABLES,
+)
+STDERR = (
+    HARMLESS,
+    *SSH,
+    _BAD_OPTION,
+    *_FILE_SYSTEM,
+    *MPI,
+    rule(r"\bERROR\b|Assertion|couldn't call|ior:", "error", "{line}", "ior-error"),
+    MUTTERED,
+)
+
+
+def stdout_explainer() -> Explainer:
+    """Return an explainer of what the ranks print, among it IOR's own words."""
+    return Explainer(STDOUT, unknown, IN_PARTS)
+
+
+class IorReader(RanksReader):
+    """Reads what mpiexec prints of IOR."""
+
+    tool = "ior"
+    void_on_stderr = ("ior-bad-option",)
+    output: IorOutput
+
+    def __init__(self, step: Step, launch: MpiLaunch, ranks: int, nodes: Sequence[int] = ()) -> None:
+        output = IorOutput(step.index, launch.iterations, shape_of(launch.options).phases)
+        output.segments = shape_of(launch.options).segments
+        stderr = Explainer(STDERR, unknown, IN_PARTS)
+        super().__init__(step, launch, ranks, nodes, output, (stdout_explainer(), stderr))
+
+    def figures(self, exit_code: int | None) -> MetadataResult | None:
+        """Return what was measured; None when no phase ended."""
+        output = self.output
+        if not (operations := output.results()):
+            return None
+        return MetadataResult(
+            t=0.0,
+            step=self._step.index,
+            tool=self.tool,
+            version=output.version,
+            tasks=output.tasks,
+            nodes=output.nodes,
+            items=self.launch.items,
+            iterations=self.launch.iterations,
+            operations=operations,
+            ranks_per_node=self.launch.ranks_per_host,
+            final=self.succeeded(exit_code),
+        )
+
+    def _missing(self) -> list[str]:
+        """Return what a complete run would have printed too, and where it moved other bytes than it should."""
+        output, asked = self.output, self.launch.iterations
+        missing = []
+        for name in output.phases:
+            known = output.figures.get(name)
+            if known is None or len(known.rates) < asked:
+                missing.append(f"{name} ended {len(known.rates) if known else 0} of {asked} times")
+            elif known.summary is None:
+                missing.append(f"IOR gave no summary of {name}")
+        if not missing and not output.finished:
+            missing.append("IOR's last line is missing")
+        return [*missing, *self._other_bytes()]
+
+    def _other_bytes(self) -> list[str]:
+        """Return where the summary has other bytes than ranks x block x segments."""
+        wanted = self.ranks * self.launch.items * self.launch.bytes_per_op
+        return [
+            f"{name} moved {known.moved_bytes:.0f} bytes, not {wanted}"
+            for name, known in self.output.figures.items()
+            if known.moved_bytes is not None and abs(known.moved_bytes - wanted) > TENTH + MOVED * wanted
+        ]
+
+
+class TrialReader(IorReader):
+    """Reads a trial: its phases are nobody's business, what was complained of is."""
+
+    def feed(self, data: bytes) -> list[Item]:
+        """Take output and tell nothing of it."""
+        super().feed(data)
+        return []
+
+    def flush(self) -> list[Item]:
+        """Take the rest and tell nothing of it."""
+        super().flush()
+        return []

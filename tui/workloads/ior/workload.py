@@ -1,0 +1,112 @@
+"""IOR as a load generator: the face that the engine sees. It is one MPI program over all hosts of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+from tui.workloads.base import Doubt, ExecutorName, ImportedOutput, LatencyKind, Reader, Workload
+
+if TYPE_CHECKING:
+    from tui.model.address import HostAddress
+    from tui.model.event import MetadataResult, PhaseName
+    from tui.model.plan import Step
+    from tui.model.problem import Problem
+    from tui.model.profile import ParamValue, Profile
+    from tui.model.yaml_text import YamlDocument
+    from tui.workloads.ior.body import Ior
+    from tui.workloads.ior.program import IorProgram
+
+ADVICE = {
+    "ior-missing": "build it from github.com/hpc/ior; name it in the parameter program (--set program=PATH)",
+    "checked": "the trial launch of a run tells its version, and whether ranks reach each other (TCP, any port)",
+    "mpi-address": "give it in the parameter addresses (--set addresses=...)",
+}
+
+
+class IorWorkload(Workload):
+    """IOR on all hosts at once."""
+
+    name = "ior"
+    job_file = "job.fio"
+    executor: ExecutorName = "mpi"
+    reports: Literal["samples", "operations"] = "operations"
+    latency_meaning = "mean over the I/Os of one rank, of the rank where it is least"  # ior.c, ReduceIterResults
+
+    stand_in = MappingProxyType({"directory": "/", "ranks_per_host": 1, "transfer": "1m", "block": "1m"})
+
+    def body(self) -> type[Ior]:
+        """Return the model of an IOR command."""
+        from tui.workloads.ior.body import Ior
+
+        return Ior
+
+    def problems(self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]) -> Iterator[Problem]:
+        """Yield what goes with other load generators only."""
+        if profile.warmup is not None:
+            yield document.problem(("warmup",), "IOR has no warm-up: it makes and removes its own files", key=True)
+        if profile.prepare.precondition is not None:
+            message = "IOR has no preconditioning: it makes and removes its own files"
+            yield document.problem(("prepare", "precondition"), message, key=True)
+        if not isinstance(profile.repeat, int):
+            message = "IOR is repeated a number of times; within one run it has iterations of its own"
+            yield document.problem(("repeat", "until"), message, key=True)
+
+    def build_steps(
+        self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]
+    ) -> list[Step]:
+        """Return the one step of an IOR profile. Raises UsageError."""
+        from tui.workloads.ior.plan import build_steps
+
+        return build_steps(profile, params, hosts, seeds)
+
+    def program(self, step: Step) -> IorProgram:
+        """Return the program that a step launches."""
+        from tui.workloads.ior.program import IorProgram
+
+        assert step.mpi is not None
+        return IorProgram(step, step.mpi)
+
+    def simplest(self) -> IorProgram:
+        """Return one rank a host that writes one I/O."""
+        from tui.model.plan import MpiLaunch, Step
+        from tui.workloads.ior.program import IorProgram
+
+        options = ("-a POSIX", "-t 4096", "-b 4096", "-s 1", "-w", "-F")
+        launch = MpiLaunch("/tmp", 1, 1, 1, options=options, program=self.name, bytes_per_op=4096)
+        return IorProgram(Step(0, self.name, self.name, {}, [], None, mpi=launch), launch)
+
+    def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> Reader:
+        """Return a reader: of mpiexec on the first host, of a proxy on the others."""
+        from tui.workloads.mpi import ProxyReader
+
+        return self.program(step).reader(len(step.tasks)) if host == step.hosts[0] else ProxyReader(host, step)
+
+    def meaning(self, version: str, *, from_iterations: bool) -> str:
+        """Return what max and min are: the same in all versions, from the first open to the last close of all ranks."""
+        clock = "each from the first open to the last close of all ranks"
+        made = "iterations that ended" if from_iterations else "iterations"
+        return f"max and min are of {made}, {clock}"
+
+    def spread_text(self, result: MetadataResult) -> str:
+        """Return whose data ranks read."""
+        from tui.workloads.ior.program import spread_text
+
+        return spread_text(result)
+
+    def doubts(self, result: MetadataResult) -> list[Doubt]:
+        """Return a doubt when clients read what they had written themselves."""
+        from tui.workloads.ior.program import doubts_of
+
+        return doubts_of(result)
+
+    def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
+        """Return the outputs of IOR in a text: its tables, or JSON."""
+        from tui.workloads.ior.kept import import_output
+
+        return import_output(text, file)
+
+    def advice(self, code: str) -> str:
+        """Return where IOR comes from, and where the profile says how hosts reach each other."""
+        return ADVICE.get(code, "")

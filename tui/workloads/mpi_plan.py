@@ -1,0 +1,52 @@
+"""Plan an MPI program: what profiles of all of them say, checked, and told as text."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator, Mapping
+
+from tui.model.plan import MpiLaunch
+from tui.model.problem import Problem
+
+OWN_DIRECTORY = "benchtui-RUN"  # what stands in a plan for the run's own directory
+MOST_RANKS = 4096  # on one host
+COUNTS = {"ranks_per_host": MOST_RANKS, "iterations": 10**4}
+
+
+def launch_problems(
+    tag: str, tool: str, texts: Mapping[str, str], counts: Mapping[str, int] = COUNTS
+) -> Iterator[Problem]:
+    """Yield what is wrong with keys that all MPI programs have; `counts` are whole numbers and the most they may be."""
+    for name, most in counts.items():
+        if not re.fullmatch(r"\d{1,10}", texts[name]) or not 1 <= int(texts[name]) <= most:
+            yield Problem(f"{tag}: {tool}.{name}: '{texts[name]}' is not a whole number from 1 to {most}")
+    if not texts["directory"].startswith("/") or "@" in texts["directory"]:
+        why = f"it must be an absolute path on the hosts, without @, which separates paths in {tool}"
+        yield Problem(f"{tag}: {tool}.directory: '{texts['directory']}': {why}")
+    if not addresses_fit(texts["addresses"]):
+        allowed = "auto, a network such as 10.0.0.0/24, or h1=10.0.0.1,h2=10.0.0.2"
+        yield Problem(f"{tag}: {tool}.addresses: '{texts['addresses']}' is not one of: {allowed}")
+    if not re.fullmatch(r"[A-Za-z0-9._/+-]+", texts["program"]):
+        yield Problem(f"{tag}: {tool}.program: '{texts['program']}' is not a program's name or path")
+
+
+def addresses_fit(text: str) -> bool:
+    """Tell whether this says at which addresses hosts reach each other."""
+    try:
+        if "=" in text:
+            for pair in text.split(","):
+                ipaddress.ip_address(pair.split("=", 1)[1].strip())
+        elif text != "auto":
+            ipaddress.ip_network(text, strict=False)
+    except (ValueError, IndexError):
+        return False
+    return True
+
+
+def launcher_text(launch: MpiLaunch, tool: str) -> str:
+    """Return how ranks get to the hosts."""
+    family = f"the MPI that {tool} was built with" if launch.family == "auto" else launch.family
+    if launch.launcher == "plain":
+        return f"{family}; mpiexec on the first host logs in to the others"
+    return f"{family}; mpiexec on the first host, proxies over benchtui's connections"
