@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-NAMED = re.compile(r"fio|mdtest|elbencho", re.IGNORECASE)
+NAMED = re.compile(r"fio|mdtest|elbencho|\bior\b", re.IGNORECASE)
 # Words of files and of figures, not of what is run: the scheme of histograms, defaults of plans made before.
 WORDS = {"fio-plat/6x29", "job.fio"}
 # MPI programs are mdtest's today: the executor that runs them reads mdtest.

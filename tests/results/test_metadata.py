@@ -10,7 +10,7 @@ from tui.analysis.measured import PointRepetition
 from tui.journal.progress import MetadataView
 from tui.journal.state import RunState
 from tui.judge.check import RunEvidence
-from tui.judge.load import rank_shift
+from tui.judge.load import iterations, rank_shift
 from tui.model.event import MetadataIteration, MetadataPhase, MetadataResult, OperationResult
 from tui.model.plan import Headline, HostTask, MpiLaunch, Plan, ProfileRef, Step
 from tui.model.record import ProfileRecord, RunRecord
@@ -193,3 +193,21 @@ def test_versions_say_what_their_figures_mean() -> None:
         assert record is not None and record.version == version
         meanings.add(record.meaning)
     assert len(meanings) == 3
+
+
+def test_bytes_that_a_rate_and_its_time_do_not_make_are_an_error() -> None:
+    def judged(seconds: float) -> list[str]:
+        view = MetadataView(0)
+        each = OperationResult(
+            max=200.0, min=100.0, mean=150.0, iterations=[100.0, 200.0], seconds=[4.0, seconds], bytes_per_op=1 << 20
+        )
+        view.result = result(operations={"write": each})
+        state = RunState(for_record=True)
+        state.at_step(0).metadata = view
+        record = StepRecord(index=0, name="x", metadata=metadata_record(view, STEP))
+        plan = Plan(ProfileRef("x", 1, "", "", ""), {}, [], [STEP])
+        found = iterations.look(RunEvidence(plan, [], [record], JournalData(state)))
+        return [finding.message for finding in found if finding.severity == "error"]
+
+    assert judged(2.0) == [] and judged(2.01) == [], "as far as two digits tell"
+    assert judged(2.1) == ["write: iteration 2 moved 420 MiB by its rate and its time, and 400 MiB were to be moved"]

@@ -24,7 +24,7 @@ from tui.model.problem import BenchtuiError, NotComparableError, Problem
 from tui.model.record import RunRecord
 from tui.model.step_record import SeriesColumns, StepRecord
 from tui.record.cells import by_point, value_texts
-from tui.record.headline import step_value
+from tui.record.headline import iteration_values, step_value
 
 PERCENTILES = (50.0, 99.0, 99.9)
 LEFT_OUT = ("skipped", "missing", "running")
@@ -64,11 +64,7 @@ class PointRepetition(Struct, frozen=True):
     def iterations(self, figure: Headline) -> list[float]:
         """Return the iterations of an MPI program's operation, in the unit of the figure."""
         operations = self.step.metadata.operations if self.step.metadata is not None else {}
-        found = operations.get(figure.direction)
-        if found is None:
-            return []
-        times = found.bytes_per_op if figure.metric == "bandwidth" else 1
-        return [rate * times for rate in found.iterations]
+        return iteration_values(operations.get(figure.direction), figure.metric)
 
 
 class ComparedPoint(Struct, frozen=True):

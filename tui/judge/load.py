@@ -19,7 +19,7 @@ from tui.metrics.registry import BOTH, MIXED, direction
 from tui.model.alike import vain_axes
 from tui.model.criteria import default
 from tui.model.hostfacts import boot_of
-from tui.record.headline import SHORT_S, ended_early, is_short, length_text
+from tui.record.headline import SHORT_S, ended_early, is_short, length_text, shortest_phase_s
 
 if TYPE_CHECKING:
     from tui.model.plan import JobLoad
@@ -248,6 +248,11 @@ def _of_single_jobs(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[tup
 def short(at: StepEvidence) -> Iterator[CheckResult]:
     """A load that ended early did something other than requested, and 0.1 s of it means nothing."""
     record = at.record
+    if record.measured_s is None and (phase_s := shortest_phase_s(record)) is not None:
+        if phase_s < SHORT_S:
+            message = f"the shortest phase took {units.seconds(phase_s)}: too little to stand for the load"
+            yield CheckResult("warning", message, phase_s, SHORT_S)
+        return
     if record.measured_s is None:
         raise UnknownError("the measured time is not known")
     if record.state != "cut" and is_short(record):
@@ -267,10 +272,10 @@ def short(at: StepEvidence) -> Iterator[CheckResult]:
 )
 def runtime(at: StepEvidence) -> Iterator[CheckResult]:
     """Caches and buffers absorb seconds of load; what a system sustains shows after minutes."""
-    seconds = at.record.measured_s
+    seconds = at.record.measured_s or shortest_phase_s(at.record)
     if seconds is None:
         raise UnknownError("the measured time is not known")
-    if is_short(at.record) or at.record.state == "cut" or seconds >= at.limit("runtime.note_s"):
+    if is_short(at.record) or seconds < SHORT_S or at.record.state == "cut" or seconds >= at.limit("runtime.note_s"):
         return
     severity: Severity = "info" if seconds >= at.limit("runtime.warning_s") else "warning"
     threshold = at.limit("runtime.note_s" if severity == "info" else "runtime.warning_s")

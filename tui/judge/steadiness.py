@@ -17,6 +17,7 @@ from tui.metrics.steady import RANGE, ROUND_S, ROUNDS, SLOPE, window_across
 from tui.model.criteria import default
 from tui.model.plan import Headline
 from tui.record.cells import Cell, CellRepetition, by_point, cell_of, moved_by, shortest
+from tui.record.headline import iteration_values
 from tui.record.matrix import APART, MatrixTable, best_of, compared, known_by, tables_of
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def _iterations(evidence: RunEvidence, steps: Sequence[StepRecord]) -> list[floa
     metadata = steps[0].metadata if len(steps) == 1 else None
     headline = _headline(evidence, steps[0].cell_key)
     operation = metadata.operations.get(headline.direction) if metadata is not None else None
-    return operation.iterations if operation is not None else []
+    return iteration_values(operation, headline.metric)
 
 
 def _headline(evidence: RunEvidence, key: str) -> Headline:

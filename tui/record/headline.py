@@ -32,6 +32,12 @@ def is_short(step: StepRecord) -> bool:
     return seconds is not None and (seconds < SHORT_S or ended_early(seconds, step.runtime_s))
 
 
+def shortest_phase_s(step: StepRecord) -> float | None:
+    """Return the seconds of the shortest phase of an MPI program that moves bytes; None where there is none."""
+    moving = [each for each in (step.metadata.operations if step.metadata else {}).values() if each.bytes_per_op]
+    return min((seconds for each in moving for seconds in each.seconds), default=None)
+
+
 def length_text(measured_s: float | None, runtime_s: float | None) -> str:
     """Return how long was measured: ``measured 30.0 s``, ``ended after 0.2 s of 30 s``; empty when it is not known."""
     if measured_s is None:
@@ -103,6 +109,12 @@ def _operation(result: OperationResult, step: Step) -> OperationRecord:
     return record
 
 
+def iteration_values(operation: OperationRecord | None, metric: str) -> list[float]:
+    """Return the iterations of an operation in the unit of a metric: rates, or bandwidths."""
+    times = operation.bytes_per_op if operation is not None and metric == "bandwidth" else 1
+    return [rate * times for rate in operation.iterations] if operation is not None else []
+
+
 def _by_host(rank_seconds: Sequence[float], step: Step) -> dict[str, float]:
     """Return the seconds of each host's slowest rank: ranks lie in blocks, in the order of the hosts."""
     each = step.mpi.ranks_per_host if step.mpi is not None else 0
@@ -169,7 +181,7 @@ def _row(name: str, each: OperationRecord, values: Sequence[float | None]) -> st
 def metadata_remarks(metadata: MetadataRecord) -> list[str]:
     """Return what must be known to read the table right."""
     version = f"{metadata.tool} {metadata.version}" if metadata.version else f"{metadata.tool} of unknown version"
-    nodes = f" on {metadata.nodes} nodes" if metadata.nodes else ""
+    nodes = f" on {units.plural(metadata.nodes, 'node')}" if metadata.nodes else ""
     remarks = [f"{version}: {metadata.tasks or 'an unknown number of'} ranks{nodes}, {_items(metadata)}"]
     made = any(each.from_iterations for each in metadata.operations.values())
     if metadata.meaning:

@@ -175,7 +175,7 @@ class RanksReader:
             return f"{self.tool} was built for another MPI than mpiexec: every rank runs alone"
         if output.tasks != self.ranks:
             return f"{output.tasks} ranks were launched, not {self.ranks}"
-        if self.nodes and output.nodes not in self.nodes:
+        if self.nodes and output.nodes and output.nodes not in self.nodes:
             return f"{self.tool} counts {output.nodes} nodes, not {self.nodes[-1]}: ranks are not where they should be"
         return ""
 

@@ -60,6 +60,12 @@ def test_what_went_wrong_comes_first(name: str, exit_code: int, code: str) -> No
     assert not found.succeeded(exit_code)
 
 
+def test_a_version_that_tells_no_nodes_is_on_as_many_as_the_hosts_are() -> None:
+    found = program(1, iterations="2").reader(1, (1,))
+    found.feed((DATA / "3.2.1-fpp.out").read_bytes())
+    assert found.problems(0) == []
+
+
 def test_an_iteration_that_is_missing_is_a_failure() -> None:
     assert reader("main-fpp", iterations="4").problems(0) == [
         ("ior-incomplete", "write ended 3 of 4 times"),
