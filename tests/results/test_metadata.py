@@ -10,7 +10,7 @@ from tui.analysis.measured import PointRepetition
 from tui.journal.progress import MetadataView
 from tui.journal.state import RunState
 from tui.judge.check import RunEvidence
-from tui.judge.load import iterations, rank_shift
+from tui.judge.operations import iterations, rank_shift
 from tui.model.event import MetadataIteration, MetadataPhase, MetadataResult, OperationResult
 from tui.model.plan import Headline, HostTask, MpiLaunch, Plan, ProfileRef, Step
 from tui.model.record import ProfileRecord, RunRecord

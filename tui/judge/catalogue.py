@@ -15,6 +15,7 @@ from tui.judge import (
     load,
     machines,
     observed,
+    operations,
     steadiness,
     whole_results,
 )
@@ -40,7 +41,7 @@ CHECKS: tuple[Check, ...] = (
     *interference.INTERFERENCE_CHECKS,
     *hosts.STRAGGLER_CHECKS,
     *machines.MACHINE_CHECKS,
-    *load.OPERATION_CHECKS,
+    *operations.OPERATION_CHECKS,
     *steadiness.REPETITION_CHECKS,
 )
 NOT_YET = "the run is still running"

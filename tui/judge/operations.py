@@ -1,0 +1,111 @@
+"""Checks of what one MPI program over all hosts measured: who works on whose files, its iterations, bytes and times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import sqrt
+from typing import TYPE_CHECKING
+
+from tui import workloads
+from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, step_check
+from tui.metrics import units
+
+if TYPE_CHECKING:
+    from tui.model.step_record import MetadataRecord, OperationRecord
+
+DIGIT = 0.001  # rates are printed with so many digits
+HUNDREDTH, MILLIONTH, MIB = 0.01, 1e-6, 1 << 20
+SAME = 1e-4  # of the rate: metadata operations of two iterations differ by per cents
+
+
+@step_check(
+    "rank-shift",
+    "Rank shift",
+    rule="each phase works on files that another host created",
+    advice="Place ranks in blocks by host and shift by the ranks of one host (stride: next-client), so that no "
+    "client's cache answers for the storage. With a single host this is impossible.",
+    source="ranks by host, and the shift between phases",
+)
+def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
+    """A host that stats and reads its own files is answered by its own cache, not by the storage."""
+    metadata = at.record.metadata
+    if metadata is None or metadata.shift_ranks is None:
+        raise UnknownError(Moot.SHIFT)
+    view = at.run.seen.state.at_step(at.step.index).metadata
+    result = view.result if view is not None else None
+    tool = workloads.find(result.tool) if result is not None else None
+    for doubt in tool.doubts(result) if tool is not None and result is not None else ():
+        scope = {"phases": " ".join(doubt.phases)}
+        yield CheckResult("warning", doubt.message, doubt.measured, doubt.threshold, {**scope})
+
+
+@step_check(
+    "iterations",
+    "Iterations differ",
+    rule=f"the rates of iterations differ by more than {units.share(SAME, 2)}; their extremes, mean and deviation are "
+    "possible for one set of rates, and rate x seconds is what all ranks were to move (error)",
+    advice="Use the rates of the individual iterations, which the load generator prints in verbose mode, or "
+    "repeat the whole run.",
+    source="largest and smallest rate of each operation",
+)
+def iterations(at: StepEvidence) -> Iterator[CheckResult]:
+    """Repeated measurements differ. If the highest and lowest rates of several iterations agree to many digits,
+    they are one measurement seen by several clocks, and their spread means nothing."""
+    metadata = at.record.metadata
+    spans = {
+        name: (each.max, each.max / each.min - 1)
+        for name, each in (metadata.operations if metadata is not None else {}).items()
+        if each.max and each.min
+    }
+    known = metadata.operations.items() if metadata is not None else ()
+    told = {name: text for name, each in known if (text := unlike(each) or unmoved(each, metadata))}
+    apart = [(name, each) for name, each in known if name in told]
+    for name, each in apart:
+        yield CheckResult("error", f"{name}: {told[name]}", each.mean, each.max, {"operations": name})
+    if metadata is None or metadata.iterations < 2 or not spans:
+        if apart:
+            return
+        raise UnknownError(Moot.ITERATIONS)
+    same = {name: apart for name, (_, apart) in spans.items() if apart < SAME}
+    if same:
+        widest = max(same.values())
+        message = f"{', '.join(same)}: {metadata.iterations} iterations are the same to {widest:.0e}, as repetitions"
+        yield CheckResult("warning", f"{message} never are", widest, SAME, {"operations": " ".join(same)})
+
+
+def unlike(rates: OperationRecord) -> str:
+    """Return what no set of rates has: a mean outside of its extremes, a deviation that they leave no room for.
+
+    Bhatia and Davis bound the variance; over n - 1 it is n / (n - 1) of that, the most of two rates.
+    """
+    high, low, mean, deviation = rates.max, rates.min, rates.mean, rates.stddev
+    if high is None or low is None or mean is None:
+        return ""
+    off = DIGIT + SAME * max(high, low)
+    if low > high + off:
+        return f"the smallest rate {low:.6g} is above the largest {high:.6g}"
+    if not low - off <= mean <= high + off:
+        return f"the mean rate {mean:.6g} is not between the smallest {low:.6g} and the largest {high:.6g}"
+    most = sqrt(2 * max(high - mean + off, 0.0) * max(mean - low + off, 0.0))
+    if deviation is not None and deviation > most + off:
+        return f"rates from {low:.6g} to {high:.6g} do not deviate by {deviation:.6g}"
+    return ""
+
+
+def unmoved(each: OperationRecord, metadata: MetadataRecord | None) -> str:
+    """Return which iteration moved other bytes than all ranks were to, by its rate and time; empty: none.
+
+    Seconds and MiB/s are printed with two digits from 1 on, with six below.
+    """
+    if metadata is None or not metadata.files or not each.bytes_per_op:
+        return ""
+    for number, (rate, seconds) in enumerate(zip(each.iterations, each.seconds, strict=False), start=1):
+        printed = (seconds, rate * each.bytes_per_op / MIB)
+        slack = SAME * 10 + sum((HUNDREDTH if value >= 1 else MILLIONTH) / value for value in printed if value)
+        if abs(rate * seconds / metadata.files - 1) > slack:
+            moved, wanted = (units.size(round(ios * each.bytes_per_op)) for ios in (rate * seconds, metadata.files))
+            return f"iteration {number} moved {moved} by its rate and its time, and {wanted} were to be moved"
+    return ""
+
+
+OPERATION_CHECKS = (rank_shift, iterations)
