@@ -222,11 +222,11 @@ async def test_z_gives_all_room_to_one_graph_after_the_other(maker: RunMaker) ->
     maker.go().measure(3)
     async with stage(maker) as (app, pilot):
         shown = []
-        for _ in range(5):
+        for _ in range(6):
             await pilot.press("z")
             await app.settle(pilot)
             shown.append([name for name in app.live.ZOOMS if app.screen.query_one(f"#live-{name}").is_on_screen])
-        assert shown == [["heat"], ["iops"], ["bandwidth"], ["latency"], ["heat", "iops", "bandwidth"]]
+        assert shown == [["heat"], ["strip"], ["iops"], ["bandwidth"], ["latency"], ["heat", "strip", "iops"]]
 
 
 async def test_256_hosts_are_reached_by_paging(tmp_path: Path) -> None:

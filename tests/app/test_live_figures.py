@@ -75,6 +75,6 @@ async def test_notes_and_lost_hosts_are_marked_on_the_time_axes(tmp_path: Path) 
         found = {mark.word: mark.second for mark in axis.marks}
         lost = app.live.feed.state.current.dropped[maker.hosts[1]]
         assert found == {"note": int(noted_t), "host lost": int(lost)}
-        for name in ("#live-iops", "#live-bandwidth", "#live-heat"):
+        for name in ("#live-iops", "#live-strip", "#live-heat"):
             foot = app.screen.query_one(name, Lines).painted[-1]
             assert foot.plain.index("◆") < foot.plain.index("✗") and foot.width == app.screen.query_one(name).size.width

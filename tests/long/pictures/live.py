@@ -193,6 +193,7 @@ PICTURES = (
     Picture("live-host", on(of("lag", 8)), pressed("enter")),
     Picture("live-findings", on(limited), pressed("f")),
     Picture("live-zoom", on(of("stall", 8)), pressed("z")),
+    Picture("live-zoom-hosts", on(of("troubled", 64)), pressed("z", "z")),
     Picture("live-back", on(of("stall", 8)), pressed(*["left_square_bracket"] * 20)),
     Picture("live-replay", replayed(of("stall", 8)), pressed("space", *["right"] * 6)),
     Picture("live-end", on(recorded(of("lag", 8, scenes.RUNTIME_S)))),

@@ -32,6 +32,7 @@ from tui.app.widgets.figure_tiles import FigureTiles, live_tiles
 from tui.app.widgets.graph import Graph, GraphPanel, Pulse
 from tui.app.widgets.graph_panels import HeatPanel, Subject, panels, with_behind
 from tui.app.widgets.host_rows import ServerTable
+from tui.app.widgets.host_strip import HostStrip
 from tui.app.widgets.host_table import FOLD, NOBODY, HostTable
 from tui.app.widgets.run_panels import (
     ELSEWHERE,
@@ -58,7 +59,7 @@ class LiveScreen(RoomsScreen):
 
     SCOPE = "live"
     CSS_PATH = "live.tcss"
-    ZOOMS: ClassVar[tuple[str, ...]] = ("heat", *RoomsScreen.PANELS)
+    ZOOMS: ClassVar[tuple[str, ...]] = ("heat", "strip", *RoomsScreen.PANELS)
 
     def __init__(
         self,
@@ -89,6 +90,7 @@ class LiveScreen(RoomsScreen):
         with Horizontal(id="live-graphs"):
             for name in self.PANELS:
                 yield GraphPanel(id=f"live-{name}", symbols=symbols.name)
+            yield HostStrip(symbols.name, id="live-strip", classes="-none")
         yield HeatPanel(symbols.name, id="live-heat")
         yield OperationsPanel(id="live-operations")
         yield HostFactsBar(id="live-facts")
@@ -127,6 +129,7 @@ class LiveScreen(RoomsScreen):
         if self.shown_job is None:  # of single jobs nothing is kept
             graphs = with_behind(graphs, subject, self.behind, state.current.step, self.host or "")
         self.paint_graphs(graphs, counted=bool(counted))
+        self.paint_strip(axis)
         self.query_one(HeatPanel).empty = self.waiting.text if self.waiting is not None else FIRST_SAMPLES
         self.paint_heat(waits, axis)
         if live_text.metadata_step(state, self.plan) is None:
@@ -192,6 +195,14 @@ class LiveScreen(RoomsScreen):
         pairs = zip(self.PANELS, graphs, strict=True)
         self.query_one("#live-pulse", Pulse).show([each for name, each in pairs if name != "bandwidth" or not counted])
 
+    def paint_strip(self, axis: TimeAxis) -> None:
+        """Show hosts over time, where they have room."""
+        state, strip = self.feed.state, self.query_one(HostStrip)
+        strip.whole = self.zoomed == "strip"
+        span = None if live_text.is_between(state) else state.total.span
+        end_s = span[1] if span is not None else axis.start_s
+        strip.show(state.hosts, axis, end_s, state.current, self.shown_job)
+
     # -- what has room
 
     def show_keys(self) -> None:
@@ -254,13 +265,14 @@ class LiveScreen(RoomsScreen):
 
     def action_zoom(self) -> None:
         """Give all room to the heat map, then to one graph after the other, then share it again."""
-        order = (None, *self.ZOOMS)
+        order = [None, *(name for name in self.ZOOMS if name != "strip" or self.compares_hosts)]
         self.zoom(order[(order.index(self.zoomed) + 1) % len(order)])
 
     def zoom(self, name: str | None) -> None:
         """Give all room to a panel, or share it."""
         self.zoomed = name
         self.set_class(name is not None, "-zoomed")
+        (self.query_one(HostStrip) if name == "strip" else self.table).focus()
         self.call_after_refresh(self.paint)
 
     def action_log(self) -> None:

@@ -363,9 +363,10 @@ def hint(shown: FooterState) -> Keys:
     if shown.log:
         return (("↑↓", "scroll"), ("Esc", "hosts"), *GENERAL)
     if shown.zoomed is not None:
-        own = (DIRECTION,) if shown.replay else (DIRECTION, HOST)
+        own: Keys = (DIRECTION,) if shown.replay else (DIRECTION, HOST)
         first = PLAY if shown.replay else LOOK_BACK
-        return (*first, *(own if shown.zoomed == "heat" else ()), ("z", "next panel"), ("Esc", "all"), *GENERAL)
+        own = own if shown.zoomed == "heat" else (("↑↓", "scroll"),) if shown.zoomed == "strip" else ()
+        return (*first, *own, ("z", "next panel"), ("Esc", "all"), *GENERAL)
     if shown.back and not shown.replay:
         now = ("Esc", "whole load" if shown.over else "now")
         return (*LOOK_BACK, now, ("s", "sort"), ("z", "zoom"), _job_or(shown, "L", "log"), *GENERAL)

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
+from tui.app.frame.step_screen import BROAD
 from tui.app.screens import live_series, live_text
 from tui.app.screens.live_feed import (
     CLEAR_HEAT,
@@ -27,12 +28,14 @@ from tui.app.widgets.graph import GraphPanel, Pulse
 from tui.app.widgets.host_rows import ServerTable
 from tui.app.widgets.run_panels import Banner, HostFactsBar, MessageLog, OperationsPanel, PercentileTable
 from tui.app.widgets.search_panel import MatrixPanel
+from tui.view.live_hosts import LEAST_HOSTS
 from tui.view.live_operations import operation_tiles
 from tui.view.live_wait import Waiting
 
 CHROME_LINES = 4  # top bar, two lines of header, footer
 STRIPS = ("banner", "health")  # as high as their lines
 FIXED = ("percentiles", "messages")  # widgets whose height does not give way
+LEAST_STRIP = 100  # columns of a terminal that has hosts over time beside its graphs
 LEAST_OPERATIONS = 2  # lines of the rates of an MPI benchmark above its operations
 LEAST_MATRIX = 3  # a heading, the axes, one row
 
@@ -157,13 +160,30 @@ class RoomsScreen(VersusScreen):
         counts = bool(live_text.operation_of(self.feed.state, self.plan))
         away = {"latency" if rooms.heat or not measured else "", "bandwidth" if counts else ""}  # files stay empty
         away |= {"bandwidth"} if not measured and self.feed.state.phase != "layout" else set()
-        for name in self.PANELS:
+        away |= self.left_out(away, tiles=rooms.tiles > 0)
+        for name in (*self.PANELS, "strip"):
             shown = self.zoomed == name if self.zoomed else name not in away
             self.query_one(f"#live-{name}").set_class(not shown, "-none")
         folds = rooms.folds and sampled  # without figures nobody is like the others: they scroll
         if self.table.folds != folds:
             self.table.folds = folds
             self.table.put_rows()
+
+    def left_out(self, away: set[str], *, tiles: bool) -> set[str]:
+        """Return what has no room in the row of graphs: hosts over time, or the bandwidth that tiles tell."""
+        if not self.compares_hosts or self.is_prepared or self.size.width < LEAST_STRIP:
+            return {"strip"}
+        graphs = {*self.PANELS} - away
+        if self.size.width >= BROAD or len(graphs) < len(self.RATES):
+            return set()
+        if len(graphs) > len(self.RATES):
+            return {"strip"}
+        return {"bandwidth"} if tiles else set()
+
+    @property
+    def compares_hosts(self) -> bool:
+        """Whether there are hosts to compare, with figures of their own."""
+        return len(self.feed.state.hosts) >= LEAST_HOSTS and not self.has_class("-operations")
 
     @property
     def is_prepared(self) -> bool:

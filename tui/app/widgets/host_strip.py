@@ -1,0 +1,162 @@
+"""A strip of hosts over time: a slow or stalled host is seen at one look among hundreds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from tui.app.terminal import actions
+from tui.app.widgets.graph import ASCII_FRAME, ROUND_FRAME, joined_parts
+from tui.app.widgets.lines import Lines
+from tui.text.heat import Look
+from tui.text.line import FAINT, LABEL, TEXT, Line, Run, fit, padded, spread, width_of_runs, with_cell
+from tui.text.plot import TimeAxis
+from tui.text.sparkline import Symbols
+from tui.view.live_hosts import ALIKE, NOTHING, PLAIN, ROLES, SHADES, WORDS, HostLevels, StripRow
+
+if TYPE_CHECKING:
+    from tui.journal.host import HostView
+
+LEAST_ROWS, LEAST_COLUMNS = 2, 10
+LONGEST_NAME = 14
+
+
+class HostStrip(Lines, can_focus=True):
+    """A row a host, or a group of hosts with the worst of them; of coloured ones two in a line.
+
+    `whole`: a host a line, the worst first.
+    """
+
+    BINDINGS = actions.bindings("list")
+
+    def __init__(self, symbols: Symbols, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, classes=classes)
+        self.symbols = symbols
+        self.levels = HostLevels()
+        self.hosts: Mapping[str, HostView] = {}
+        self.axis = TimeAxis(0, 60)
+        self.end_s = 0
+        self.load: object = None
+        self.job: str | None = None
+        self.whole = False
+        self.top = 0
+
+    def show(self, hosts: Mapping[str, HostView], axis: TimeAxis, end_s: int, load: object, job: str | None) -> None:
+        """Show what hosts did of a load, or of one job, up to a second of the run."""
+        self.hosts, self.axis, self.end_s, self.load, self.job = hosts, axis, end_s, load, job
+        if self.display:
+            self.update_lines()
+
+    @property
+    def look(self) -> Look:
+        """How levels are drawn: colours that cannot be mixed are told apart by characters."""
+        if self.symbols == "ascii":
+            return "ascii"
+        palette = self.get_component_styles("lines--read").color.ansi is not None
+        return "shade" if palette or self.app.no_color else "solid"
+
+    def build(self, width: int, height: int) -> list[Line]:
+        """Frame with title and legend, names and levels, times."""
+        inner, lines = width - 4, height - 2
+        name = min(LONGEST_NAME, max((len(each) for each in self.hosts), default=0))
+        columns = inner - name - 1
+        if lines < LEAST_ROWS or columns < LEAST_COLUMNS:
+            return []
+        sides = ASCII_FRAME if self.symbols == "ascii" else ROUND_FRAME
+        self.levels.take(self.hosts, self.axis, columns, self.end_s, self.load, self.job)
+        pairs = self._pairs(lines)
+        body = [self._line(pair, name, columns) for pair in pairs]
+        body += [[]] * (lines - len(body))
+        framed = [Line.of((sides[5] + " ", FAINT), *padded(row, inner), (" " + sides[5], FAINT)) for row in body]
+        foot = [(sides[2] + sides[4] * (2 + name), FAINT), *self.axis.foot(columns, sides[4])]
+        return [self._head(sides, width), *framed, Line.of(*foot, (sides[4] + sides[3], FAINT))]
+
+    def _pairs(self, lines: int) -> list[list[StripRow]]:
+        """Return the rows in each line."""
+        count = len(self.hosts)
+        if self.whole and count > lines:
+            self.top = max(0, min(self.top, count - lines))
+            return [[row] for row in self.levels.worst_first()[self.top : self.top + lines]]
+        self.top = 0
+        if self.look != "solid" or count <= lines:
+            return [[row] for row in self.levels.rows(lines)]
+        rows = self.levels.rows(2 * lines)
+        return [rows[place : place + 2] for place in range(0, len(rows), 2)]
+
+    def _head(self, sides: str, width: int) -> Line:
+        inner, count, lines = width - 4, len(self.hosts), self.size.height - 2
+        at = f" {self.top + 1}–{min(count, self.top + lines)}/{count} " if self.whole and count > lines else ""
+        left: list[Run] = [(" Hosts over time ", "title"), (at, LABEL)]
+        marks = PLAIN if self.look == "ascii" else SHADES if self.look == "shade" else dict.fromkeys(ROLES, "■")
+        legend: list[list[Run]] = [[(f"{marks[level]} ", ROLES[level]), (word, LABEL)] for level, word in WORDS.items()]
+        right = joined_parts(legend, inner - width_of_runs(left) - 2)
+        right = [(" ", TEXT), *right, (" ", TEXT)] if right else []
+        inside = spread(left, right, inner, sides[4], FAINT)
+        return Line.of((sides[0] + sides[4], FAINT), *inside, (sides[4] + sides[1], FAINT))
+
+    def _line(self, pair: list[StripRow], name: int, columns: int) -> list[Run]:
+        """Return one line: the name of the row that is farther behind, in the role of now, and the levels."""
+        named = max(pair, key=lambda row: row.behind)
+        label: Run = (fit(named.name, name) + " ", ROLES[named.now] if named.now < ALIKE else LABEL)
+        first, *second = pair
+        cells = self._halves(first.levels, second[0].levels) if second else self._cells(first.levels)
+        axis = self.axis
+        if axis.cursor_s is not None:
+            cells = with_cell(cells, axis.column_of(axis.cursor_s, columns), ("│", "accent"))
+        return [label, *cells]
+
+    def _cells(self, levels: list[int]) -> list[Run]:
+        marks = PLAIN if self.look == "ascii" else SHADES
+        found: list[Run] = []
+        for level, group in groupby(levels):
+            count = sum(1 for _ in group)
+            mark = "█" if self.look == "solid" else marks.get(level, " ")
+            found.append((" " * count, TEXT) if level == NOTHING else (mark * count, ROLES[level]))
+        return found
+
+    @staticmethod
+    def _halves(upper: list[int], lower: list[int]) -> list[Run]:
+        found: list[Run] = []
+        for (above, below), group in groupby(zip(upper, lower, strict=True)):
+            count = sum(1 for _ in group)
+            if NOTHING in (above, below):
+                mark = " " if above == below else "▄" if above == NOTHING else "▀"
+                role = TEXT if above == below else ROLES[below if above == NOTHING else above]
+                found.append((mark * count, role))
+            elif above == below:
+                found.append(("█" * count, ROLES[above]))
+            else:
+                found.append(("▀" * count, f"{ROLES[above]}/{ROLES[below]}"))
+        return found
+
+    # -- scrolling, where one host a line has no room
+
+    def scroll_to_host(self, top: int) -> None:
+        """Show other hosts; what is out of reach stays at the end."""
+        self.top = max(0, top)
+        self.update_lines()
+
+    def action_down(self) -> None:
+        """The next host."""
+        self.scroll_to_host(self.top + 1)
+
+    def action_up(self) -> None:
+        """The host before."""
+        self.scroll_to_host(self.top - 1)
+
+    def action_page_down(self) -> None:
+        """Half a screen on."""
+        self.scroll_to_host(self.top + self.size.height // 2)
+
+    def action_page_up(self) -> None:
+        """Half a screen back."""
+        self.scroll_to_host(self.top - self.size.height // 2)
+
+    def action_top(self) -> None:
+        """The first hosts."""
+        self.scroll_to_host(0)
+
+    def action_bottom(self) -> None:
+        """The last hosts."""
+        self.scroll_to_host(len(self.hosts))

@@ -1,0 +1,149 @@
+"""Hosts over time: what each does beside the median host, column by column, taken up as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from tui.metrics.figures import LAG
+from tui.metrics.units import share
+from tui.text.line import BAD, WARN
+from tui.text.plot import TimeAxis, merged
+
+if TYPE_CHECKING:
+    from tui.journal.host import HostView
+    from tui.journal.views import DirectionView
+
+STALLED, FAR, BEHIND, ALIKE, NOTHING = range(5)  # how a host does in a column, the worst first
+HALF, STALL = 0.5, 0.1  # of the median host; of the median of the load, so that a stall of all hosts is seen
+NOTABLE = 4  # steps behind the others in all columns together: one column without I/O is some
+LEAST_HOSTS = 3  # with fewer there is no median to speak of
+TAIL_S = 8  # samples of a second may come so much later
+SURE_S = 3  # a host without samples for so long stands still
+MOST_SECONDS = 60_000  # of all hosts together that are read in one look: a long load is taken up in several
+ROLES = {STALLED: BAD, FAR: WARN, BEHIND: f"{WARN}*55", ALIKE: "read*35"}
+PLAIN = {STALLED: "#", FAR: "+", BEHIND: "-", ALIKE: "."}
+SHADES = {STALLED: "█", FAR: "▓", BEHIND: "▒", ALIKE: "░"}
+WORDS = {STALLED: "no I/O", FAR: f"<{share(HALF)}", BEHIND: f"<{share(LAG)} of median"}
+
+
+class HostLevels:
+    """How each host does in each column of a time axis; a look reads what is new."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.levels: list[bytearray] = []  # by column: a level a host
+        self._load: object = None
+        self._of: tuple[object, ...] = ()
+        self._rates: dict[str, list[float | None]] = {}  # by host: a mean a column
+        self._medians: list[float | None] = []
+
+    def take(
+        self, hosts: Mapping[str, HostView], axis: TimeAxis, columns: int, end_s: int, load: object, job: str | None
+    ) -> None:
+        """Take what hosts did up to second `end_s` of the run; `load`: the measurement that they are of."""
+        of = (job, axis.start_s, axis.span_s, columns, *hosts)
+        if self._load is not load or self._of != of:
+            self._load, self._of, self.names, self._rates = load, of, [*hosts], {}
+            self.levels = [bytearray([NOTHING]) * len(hosts) for _ in range(columns)]
+            self._medians = [None] * columns
+        if columns < 1 or end_s <= axis.start_s:
+            return
+        new = [name for name in self.names if name not in self._rates]
+        room = MOST_SECONDS // max(1, end_s - axis.start_s)
+        last = axis.column_of(end_s - 1, columns)
+        while last + 1 < columns and axis.cell(last + 1, columns)[0] < end_s:  # a second may take several columns
+            last += 1
+        first = axis.column_of(max(axis.start_s, end_s - TAIL_S), columns)
+        for name in new[: max(1, room)]:
+            self._rates[name] = [None] * columns
+            self._read(hosts[name], axis, 0, last, end_s, job)
+        for name in self._rates.keys() - set(new):
+            self._read(hosts[name], axis, first, last, end_s, job)
+        begin = 0 if new else first
+        self._judge(hosts, axis, range(begin, last + 1), end_s)
+
+    def _read(self, host: HostView, axis: TimeAxis, first: int, last: int, end_s: int, job: str | None) -> None:
+        total: DirectionView = host.figures(job).total
+        columns = len(self.levels)
+        start = axis.cell(first, columns)[0]
+        values = total.values("iops", start, end_s) if total.span is not None else []
+        rates = self._rates[host.name]
+        for column in range(first, last + 1):
+            begin, end = axis.cell(column, columns)
+            here = values[begin - start : min(end, end_s) - start]
+            rates[column] = here[0] if len(here) == 1 else merged(here, peaks=False)
+
+    def _judge(self, hosts: Mapping[str, HostView], axis: TimeAxis, columns: range, end_s: int) -> None:
+        """Tell how each host did in some columns."""
+        for column in columns:
+            known = [rate for rates in self._rates.values() if (rate := rates[column]) is not None]
+            self._medians[column] = median(known) if known else None
+        usual = median([each for each in self._medians if each is not None] or [0.0])
+        begun = {name: _first_column(rates) for name, rates in self._rates.items()}
+        for column in columns:
+            middle = self._medians[column]
+            sure = axis.cell(column, len(self.levels))[0] < end_s - SURE_S
+            for place, name in enumerate(self.names):
+                rate = self._rates[name][column] if name in self._rates else None
+                silent = sure and middle is not None and name in self._rates and begun[name] <= column
+                level = NOTHING if rate is not None or not silent or hosts[name].load_ended else STALLED
+                if rate is not None and middle is not None:
+                    level = level_of(rate, middle, usual)
+                self.levels[column][place] = level
+
+    def rows(self, most: int) -> list[StripRow]:
+        """Return at most `most` rows, in the order of hosts: each a host, or a group named by its worst."""
+        count = len(self.names)
+        rows = min(most, count)
+        edges = [place * count // rows for place in range(rows + 1)] if rows > 0 else []
+        behind = self._behind()
+        return [self._row(a, b, behind) for a, b in pairwise(edges)]
+
+    def worst_first(self) -> list[StripRow]:
+        """Return a row a host: those that were behind the others, the farthest first, then the others in order."""
+        behind = self._behind()
+        rows = [self._row(place, place + 1, behind) for place in range(len(self.names))]
+        least = min(behind, default=0) + NOTABLE
+        return sorted(rows, key=lambda row: -row.behind if row.behind >= least else 0)
+
+    def _behind(self) -> list[int]:
+        """Return how far behind each host was in all columns together."""
+        weights = bytes(ALIKE - min(level, ALIKE) for level in range(NOTHING + 1))
+        table = weights + bytes(256 - len(weights))
+        return [sum(column) for column in zip(*(levels.translate(table) for levels in self.levels), strict=True)]
+
+    def _row(self, first: int, end: int, behind: list[int]) -> StripRow:
+        if end - first == 1:
+            return StripRow(self.names[first], [levels[first] for levels in self.levels], behind[first])
+        worst = max(range(first, end), key=lambda place: behind[place])
+        return StripRow(self.names[worst], [min(levels[first:end]) for levels in self.levels], behind[worst])
+
+
+class StripRow(Struct, frozen=True):
+    """One row: a name, a level a column, and how far behind the named host was in all columns together."""
+
+    name: str
+    levels: list[int]
+    behind: int
+
+    @property
+    def now(self) -> int:
+        """The newest level."""
+        return next((level for level in reversed(self.levels) if level != NOTHING), NOTHING)
+
+
+def level_of(rate: float, middle: float, usual: float) -> int:
+    """Return how a rate stands beside the median host of its time, and the usual one of the load."""
+    if rate < STALL * usual:
+        return STALLED
+    return FAR if rate < HALF * middle else BEHIND if rate < LAG * middle else ALIKE
+
+
+def _first_column(rates: Sequence[float | None]) -> int:
+    """Return the column in which a host began to do something; one that never did was silent from the first one on."""
+    return next((column for column, rate in enumerate(rates) if rate is not None), 0)
