@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from hypothesis import given
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, Stage, stage
-from tui.app.screens.live_feed import HOST_LINES, Rooms, rooms_of, with_tiles
+from tui.app.screens.live_feed import HOST_LINES, rooms_of, with_tiles_if
 from tui.app.widgets.figure_tiles import TILE_LINES, FigureTiles
 from tui.app.widgets.graph_panels import HeatPanel
 from tui.app.widgets.lines import Lines
@@ -55,10 +56,8 @@ async def test_they_fit_at_80x24_beside_all_that_was_there(tmp_path: Path) -> No
 
 @given(st.integers(10, 80), st.integers(1, 300), st.booleans(), st.booleans())
 def test_only_graphs_and_map_get_smaller(room: int, hosts: int, graphs: bool, heat: bool) -> None:
-    def shared(lines: int) -> Rooms:
-        return rooms_of(lines, room >= 30, hosts, 3, graphs=graphs, heat=heat)
-
-    before, found = shared(room), with_tiles(room, shared(room), shared(room - TILE_LINES))
+    shared = partial(rooms_of, roomy=room >= 30, hosts=hosts, least_hosts=3, graphs=graphs, heat=heat)
+    before, found = shared(room), with_tiles_if(True, room, shared)
     own = room - before.graphs - before.heat - before.pulse
     left = room - found.graphs - found.heat - found.pulse - found.tiles
     assert (found.pulse, found.folds, bool(found.heat)) == (before.pulse, before.folds, bool(before.heat))

@@ -39,6 +39,7 @@ class HostLevels:
         self.levels: list[bytearray] = []  # by column: a level a host
         self._load: object = None
         self._of: tuple[object, ...] = ()
+        self._end_s = 0
         self._rates: dict[str, list[float | None]] = {}  # by host: a mean a column
         self._medians: list[float | None] = []
 
@@ -58,7 +59,8 @@ class HostLevels:
         last = axis.column_of(end_s - 1, columns)
         while last + 1 < columns and axis.cell(last + 1, columns)[0] < end_s:  # a second may take several columns
             last += 1
-        first = axis.column_of(max(axis.start_s, end_s - TAIL_S), columns)
+        first = axis.column_of(max(axis.start_s, min(self._end_s, end_s) - TAIL_S), columns)
+        self._end_s = end_s
         for name in new[: max(1, room)]:
             self._rates[name] = [None] * columns
             self._read(hosts[name], axis, 0, last, end_s, job)

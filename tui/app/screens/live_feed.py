@@ -226,18 +226,21 @@ def curve_lines(room: int, least: int, others: int, hosts: int) -> int:
     return min(room - others - LEAST_HOST_LINES, least + (spare * 3 // 5 if others else spare))
 
 
-def rooms_of(room: int, roomy: bool, hosts: int, least_hosts: int, *, graphs: bool = True, heat: bool = True) -> Rooms:
+def rooms_of(
+    room: int, roomy: bool, hosts: int, least_hosts: int, *, graphs: bool = True, heat: bool = True, low: bool = False
+) -> Rooms:
     """Share `room` lines among graphs, heat map and hosts; `least_hosts` rows are needed when alike ones are folded.
 
-    Where there is little room, figures in one line stand for the graphs beside the heat map.
+    Where there is little room, figures in one line stand for the graphs beside the heat map. `low`: the heat map may
+    be as low there as it can be.
     """
     pulse = int(graphs and heat and not roomy)
     with_graphs = graphs and not pulse
     least_graphs = GRAPHS if with_graphs else 0
-    least_heat = (HEAT if roomy else LEAST_HEAT) if heat else 0
+    least_heat = (HEAT if roomy and not low else LEAST_HEAT) if heat else 0
     spare = room - pulse - least_graphs - least_heat
     if spare < LEAST_HOST_LINES and with_graphs and heat:
-        return rooms_of(room, False, hosts, least_hosts, graphs=graphs, heat=heat)
+        return rooms_of(room, False, hosts, least_hosts, graphs=graphs, heat=heat, low=low)
     folds = hosts + HEADS > spare
     wanted = (least_hosts if folds else hosts) + HEADS
     least = min(HOST_LINES if roomy else LEAST_HOST_LINES, spare) if folds else 0
@@ -260,3 +263,9 @@ def with_tiles(room: int, shared: Rooms, smaller: Rooms) -> Rooms:
     same = (shared.pulse, shared.folds, shared.heat > 0) == (smaller.pulse, smaller.folds, smaller.heat > 0)
     keeps = left >= min(hosts, HOST_LINES)
     return replace(smaller, tiles=TILE_LINES) if same and keeps else shared
+
+
+def with_tiles_if(tiles: bool, room: int, shared: Callable[..., Rooms]) -> Rooms:
+    """Return how `room` lines are `shared`, beside tiles where there are some: the heat map may be low then."""
+    rooms = shared(room)
+    return with_tiles(room, rooms, shared(room - TILE_LINES, low=True)) if tiles else rooms

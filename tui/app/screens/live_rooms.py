@@ -19,7 +19,7 @@ from tui.app.screens.live_feed import (
     ROOMY_LINES,
     Now,
     rooms_of,
-    with_tiles,
+    with_tiles_if,
 )
 from tui.app.screens.live_search import VersusScreen
 from tui.app.screens.live_series import HostsOverTime
@@ -142,15 +142,13 @@ class RoomsScreen(VersusScreen):
         hosts, least = len(self.table.hosts), self.table.least_rows
         if self.has_class("-matrix"):  # it has their lines
             room, hosts, least = room + HEADS, 0, 0
-        rooms = rooms_of(room, roomy, hosts, least, graphs=graphs, heat=heat)
-        brief = with_table and table.spare > 1 and 0 < rooms.heat < CLEAR_HEAT
-        table.shorten(brief=brief)
-        if brief:
-            room += table.spare
-            rooms = rooms_of(room, roomy, hosts, least, graphs=graphs, heat=heat)
-        if graphs and self.query_one(FigureTiles).tiles:
-            smaller = rooms_of(room - TILE_LINES, roomy, hosts, least, graphs=graphs, heat=heat)
-            rooms = with_tiles(room, rooms, smaller)
+        shared = partial(rooms_of, roomy=roomy, hosts=hosts, least_hosts=least, graphs=graphs, heat=heat)
+        tiles = graphs and bool(self.query_one(FigureTiles).tiles)
+        rooms = with_tiles_if(tiles, room, shared)
+        scarce = 0 < rooms.heat < CLEAR_HEAT and (table.spare > 1 or (roomy and rooms.tiles > 0 and table.spare > 0))
+        table.shorten(brief=with_table and scarce)
+        if with_table and scarce:
+            rooms = with_tiles_if(tiles, room + table.spare, shared)
         self.query_one(Pulse).brief = rooms.tiles > 0
         for name in self.RATES:
             self.query_one(f"#live-{name}", GraphPanel).leave_out(told=rooms.tiles > 0)
