@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import installed, leftovers
+from tests import leftovers
 from tests.e2e import forked
 from tests.lab.sshd import SSHD, SshdLab
 
@@ -32,8 +32,6 @@ PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("suite", PATIENT, derandomize=True, max_examples=50)
 settings.register_profile("search", PATIENT, max_examples=200, print_blob=True)
 settings.load_profile("suite")
-
-installed.refresh()  # before anything asks which load generators there are
 
 
 def is_worker(config: pytest.Config) -> bool:

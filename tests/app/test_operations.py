@@ -10,7 +10,7 @@ import pytest
 from tests.app.journal_maker import RunMaker
 from tests.app.stage import SMALL, WIDE, stage
 from tui.analysis.previous_run import Behind
-from tui.app.screens.live_series import LANES, HostSecond, HostsOverTime, _cells, time_lines
+from tui.app.screens.live_series import LANES, Beside, HostSecond, HostsOverTime, _cells, rate_lines, time_lines
 from tui.journal.progress import MetadataView
 from tui.journal.telemetry import HostTelemetry
 from tui.model.event import (
@@ -233,6 +233,16 @@ def test_the_name_of_the_last_phase_is_whole_where_there_is_room() -> None:
     assert [text for text, _ in cells] == ["remove " + "━" * 33, "create"]
     ahead = _cells([("create", 3.0, True), ("", 90.0, False)], 100.0, 50)
     assert [len(text) for text, _ in ahead] == [6, 40]
+
+
+def test_bandwidths_of_iterations_stand_apart() -> None:
+    view = MetadataView(0)
+    for number in (1, 2, 3):
+        view.enter(phase("write", number, t=float(number)))
+        moved = {"rate": 2048.0, "bytes_per_op": 1 << 20, "seconds": 1.0}
+        view.end_iteration(MetadataIteration(t=number + 0.5, step=0, operation="write", iteration=number, **moved))  # type: ignore[arg-type]
+    line = rate_lines(view, 5.0, 90, ("write",), Beside(bytes_per_op=1 << 20))[2].plain
+    assert line.split() == ["›", "write", *["2.00", "GiB/s"] * 4, "0.0", "%"]
 
 
 def test_a_gap_parts_short_phases() -> None:

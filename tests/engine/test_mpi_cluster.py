@@ -16,13 +16,14 @@ from tui.engine.preflight.mpi_hosts import (
     family_of,
     host_file,
     judge,
+    launches_of,
     mpiexec,
     networks,
     proxy_of,
 )
 from tui.engine.preflight.preview import launched, mpi_answers
 from tui.model.address import HostAddress
-from tui.model.plan import MpiLaunch, Step
+from tui.model.plan import HostTask, MpiLaunch, Step
 from tui.remote.mpi import MpiFacts, launcher, library_family, parse_facts
 from tui.workloads.mdtest.program import MdtestProgram
 
@@ -102,6 +103,13 @@ def test_space_for_the_bytes_of_all_ranks_is_needed() -> None:
     assert judge(cluster(facts(1, free_kib=enough), facts(2), launch=moving)) == {}
     found = judge(cluster(facts(1, free_kib=short), facts(2), launch=moving))["h1"]
     assert [(code, text.split(",")[0]) for code, text in found] == [("no-space", "64 MiB are needed")]
+
+
+def test_of_steps_that_differ_in_ranks_alone_the_largest_is_looked_at() -> None:
+    hosts = [HostTask(f"h{number}", 0, "", []) for number in (1, 2)]
+    steps = [Step(0, "x", "mdtest", {}, hosts, None, mpi=replace(LAUNCH, ranks_per_host=each)) for each in (2, 8, 4)]
+    other = Step(0, "x", "mdtest", {}, hosts, None, mpi=replace(LAUNCH, directory="/mnt/y"))
+    assert list(launches_of([*steps, other]).values()) == [steps[1], other]
 
 
 def test_one_machine_is_known_by_a_boot_that_is_told() -> None:

@@ -159,6 +159,22 @@ def test_a_wrong_term_of_mdtest_is_named(words: list[str], named: str) -> None:
     assert named in refusal(*words, tool="mdtest")
 
 
+def test_ior_takes_terms_too() -> None:
+    found = plan("ranks=4,8", "transfer=64k", "block=16m", "directory=/mnt/weka", "options=-g", tool="ior")
+    assert [step.mpi and step.mpi.ranks_per_host for step in found.steps] == [4, 8]
+    assert "-a POSIX -t 65536 -b 16777216 -s 1 -w -r -F -e -C -g" in " ".join(found.steps[0].tasks[0].argv)
+    both = plan("phases=write,read", "directory=/x", tool="ior").steps
+    assert [step.directions for step in both] == [["write", "read"]], "its comma is no list of values"
+
+
+@pytest.mark.parametrize(
+    ("words", "named"), [(["options=-k"], "-k cannot be used"), (["block=1"], "block"), ([], "directory=")]
+)
+def test_a_wrong_term_of_ior_is_named(words: list[str], named: str) -> None:
+    with pytest.raises(UsageError, match=named):
+        plan(*words, *(["directory=/x"] if words else []), tool="ior")
+
+
 def test_a_saved_job_has_the_name_that_was_given() -> None:
     text = made_profile(FIO, parse_terms(FIO, ["bs=4k,64k", "directory=/mnt/weka"]), "my/blocks")
     loaded = Catalogue(Path("/nowhere")).load_text(text, Path("x"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -78,3 +78,38 @@ def fits(kind: ParamKind, values: Sequence[str]) -> bool:
     except ValueError:
         return False
     return True
+
+
+def check_terms(tool: str, given: GivenTerms, terms: Sequence[JobTerm], known_option: Callable[[str], str]) -> None:
+    """Refuse keys and values that the job of an MPI program cannot have. Raises UsageError.
+
+    `known_option` raises ValueError for one of the program's own options, which stand in the term `options`.
+    """
+    from tui.model.profile import Param, parse_param
+
+    by_name = {term.name: term for term in terms}
+    for name, values in given.items():
+        if name not in by_name:
+            raise unknown_term(tool, name, list(by_name), terms)
+        if name == "options" and len(values) > 1:
+            raise UsageError(f"{tool}: options= takes one list with blanks between: options='-F -u'")
+        try:
+            for value in values:
+                parse_param(Param(default=value, kind=by_name[name].kind), value)
+                for option in options_of(value) if name == "options" else ():
+                    known_option(option)
+        except ValueError as error:
+            raise UsageError(f"{tool}: {name}={','.join(values)}: {error}") from None
+    if "directory" not in given:
+        raise UsageError(f"{tool}: say where: directory=/mnt/...")
+
+
+def options_of(text: str) -> list[str]:
+    """Return options, one an entry: a word without a dash is the value of the option before it."""
+    found: list[str] = []
+    for word in text.split():
+        if word.startswith("-") or not found:
+            found.append(word)
+        else:
+            found[-1] += f" {word}"
+    return found

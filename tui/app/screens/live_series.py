@@ -231,6 +231,11 @@ class Beside(Struct, frozen=True):
     word: str = ""
     rates: Mapping[str, float] = {}
     bytes_per_op: int = 0  # that each operation moves: rates are told as bandwidth
+
+    @property
+    def cell(self) -> int:
+        """Cells of a rate: a bandwidth has a unit of its own."""
+        return CELL + 1 if self.bytes_per_op else CELL
     waits: str = ""  # what is waited for before the ranks are started
 
 
@@ -264,12 +269,13 @@ def live_lines(
 
 def rate_lines(view: MetadataView, now: float, width: int, phases: tuple[str, ...], beside: Beside) -> list[Line]:
     """Return where it is, and a row an operation with its rates."""
-    before = CELL if beside.rates else 0
-    columns = max(1, min(view.iterations, (width - NAME - SPREAD - CELL - before) // CELL))
+    cell = beside.cell
+    before = cell if beside.rates else 0
+    columns = max(1, min(view.iterations, (width - NAME - SPREAD - cell - before) // cell))
     first = max(1, view.iteration - columns + 1)
     shown = range(first, first + columns)
     head = Line.of(*clip([("Operations  ", "title"), *where(view, now)], width))
-    titles = "".join(f"{f'it. {number}':>{CELL}}" for number in shown) + f"{'mean':>{CELL}}{'spread':>{SPREAD}}"
+    titles = "".join(f"{f'it. {number}':>{cell}}" for number in shown) + f"{'mean':>{cell}}{'spread':>{SPREAD}}"
     metric = metric_of_operation(beside.bytes_per_op)
     name = (fit(metric.counted or metric.title, NAME), LABEL)
     lines = [head, Line.of(name, (titles, LABEL), (f"{beside.word:>{before}}", LABEL))]
@@ -286,11 +292,11 @@ def _operation(view: MetadataView, phase: str, shown: range, beside: Beside, bef
     for number in shown:
         found, running = rates.get(number), here and number == view.iteration
         text = f"{'~' if found.estimated else ''}{found.text}" if found else "now" if running else "·"
-        runs.append((f"{text:>{CELL}}", VALUE if found else "accent" if running else FAINT))
+        runs.append((f"{text:>{beside.cell}}", VALUE if found else "accent" if running else FAINT))
     mean = mean_of(view, phase) if len(rates) > 1 or view.result is not None else None
     exact = view.result is not None or not any(each.estimated for each in rates.values())
     known = metric_of_operation(moved).text(rate_of_operation(mean, moved)) if mean is not None else ""
-    runs.append((f"{known if exact or not known else f'~{known}':>{CELL}}", VALUE))
+    runs.append((f"{known if exact or not known else f'~{known}':>{beside.cell}}", VALUE))
     values = [each.rate for each in rates.values()]
     apart = (max(values) - min(values)) / max(values) if len(values) > 1 and max(values) else None
     runs.append((f"{'' if apart is None else units.percent(apart):>{SPREAD}}", LABEL))

@@ -20,6 +20,7 @@ from tui.engine.preflight.mpi_hosts import (
     family_of,
     judge,
     key_of,
+    launches_of,
     program_of,
     with_advice,
 )
@@ -341,9 +342,8 @@ async def _reopen(run: TaskRun) -> bool:
 
 
 def launches(ctx: RunContext) -> dict[str, Step]:
-    """Return the first step of each launch of the plan that differs from the others."""
-    steps = [step for step in ctx.plan.steps if workloads.of(step).executor == "mpi"]
-    return {key_of(step): step for step in reversed(steps)}
+    """Return the largest step of each launch of the plan that differs from the others."""
+    return launches_of(step for step in ctx.plan.steps if workloads.of(step).executor == "mpi")
 
 
 async def look(ctx: RunContext) -> None:

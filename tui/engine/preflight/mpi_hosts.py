@@ -6,7 +6,7 @@ import ipaddress
 import posixpath
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -314,6 +314,21 @@ def key_of(step: Step) -> str:
     """Return what this look and a trial hold for: the same launch on the same hosts."""
     launch = program_of(step).launch
     return f"{step.hosts} {launch.program} {launch.family} {launch.directory} {launch.addresses} {launch.options}"
+
+
+def launches_of(steps: Iterable[Step]) -> dict[str, Step]:
+    """Return the largest step of each launch that differs from the others, in their order."""
+    found: dict[str, Step] = {}
+    for step in steps:
+        key = key_of(step)
+        if key not in found or _operations(step) > _operations(found[key]):
+            found[key] = step
+    return found
+
+
+def _operations(step: Step) -> int:
+    launch = program_of(step).launch
+    return launch.ranks(len(step.tasks)) * launch.items
 
 
 def cluster_of(step: Step, facts: Mapping[str, MpiFacts]) -> Cluster:

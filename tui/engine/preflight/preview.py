@@ -214,9 +214,9 @@ async def _preflight_host(
 
 def launched(plan: Plan) -> dict[str, Step]:
     """Return a step for each program that is launched over all hosts."""
-    from tui.engine.preflight.mpi_hosts import key_of
+    from tui.engine.preflight.mpi_hosts import launches_of
 
-    return {key_of(step): step for step in plan.steps if step.mpi is not None}
+    return launches_of(step for step in plan.steps if step.mpi is not None)
 
 
 def mpi_answers(plan: Plan, seen: Mapping[str, Mapping[str, MpiFacts]]) -> dict[str, tuple[list[str], list[str]]]:

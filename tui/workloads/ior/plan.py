@@ -195,7 +195,7 @@ def launch_text(launch: MpiLaunch, hosts: int) -> str:
     files = "1, shared by all ranks" if shape.shared else f"{ranks}, one for each rank"
     lines = [
         "[ior]",
-        f"ranks={hosts} hosts x {launch.ranks_per_host} = {ranks}",
+        f"ranks={units.plural(hosts, 'host')} x {launch.ranks_per_host} = {ranks}",
         f"bytes={ranks} ranks x {each} = {units.size(ranks * shape.bytes_per_rank)} in each phase",
         f"ios={launch.items} of {units.size(shape.transfer)} for each rank and phase",
         f"files={files}; data* in the run's own directory, removed by IOR after each of {launch.iterations} iterations",

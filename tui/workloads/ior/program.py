@@ -54,7 +54,7 @@ class IorProgram:
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
         """Return the version that was found, what each rank does, and whether its reads can be trusted."""
         shape = shape_of(self.launch.options)
-        ranks = f"{hosts} hosts x {self.launch.ranks_per_host} ranks"
+        ranks = f"{units.plural(hosts, 'host')} x {units.plural(self.launch.ranks_per_host, 'rank')}"
         each = f"{units.size(shape.bytes_per_rank)} a rank in I/Os of {units.size(shape.transfer)}"
         said: list[LogLine] = [("info", f"IOR {tried.version or 'of unknown version'}, {ranks}, {each}")]
         warning = cache_warning(shape, tried.nodes or hosts)

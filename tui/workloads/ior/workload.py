@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tui.model.yaml_text import YamlDocument
     from tui.workloads.ior.body import Ior
     from tui.workloads.ior.program import IorProgram
+    from tui.workloads.terms import GivenTerms, JobTerm, TermJob
 
 ADVICE = {
     "ior-missing": "build it from github.com/hpc/ior; name it in the parameter program (--set program=PATH)",
@@ -106,6 +107,18 @@ class IorWorkload(Workload):
         from tui.workloads.ior.kept import import_output
 
         return import_output(text, file)
+
+    def job_terms(self) -> Sequence[JobTerm]:
+        """Return IOR's options by meaning."""
+        from tui.workloads.ior.terms import TERMS
+
+        return TERMS
+
+    def job_of_terms(self, given: GivenTerms) -> TermJob:
+        """Return the job of terms on a command line. Raises UsageError."""
+        from tui.workloads.ior.terms import make_job
+
+        return make_job(given)
 
     def advice(self, code: str) -> str:
         """Return where IOR comes from, and where the profile says how hosts reach each other."""
