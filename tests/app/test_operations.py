@@ -242,7 +242,7 @@ def test_bandwidths_of_iterations_stand_apart() -> None:
         moved = {"rate": 2048.0, "bytes_per_op": 1 << 20, "seconds": 1.0}
         view.end_iteration(MetadataIteration(t=number + 0.5, step=0, operation="write", iteration=number, **moved))  # type: ignore[arg-type]
     line = rate_lines(view, 5.0, 90, ("write",), Beside(bytes_per_op=1 << 20))[2].plain
-    assert line.split() == ["›", "write", *["2.00", "GiB/s"] * 4, "0.0", "%"]
+    assert line.split() == ["›", "write", *["2.00", "GiB/s"] * 4, "0.00", "%"]
 
 
 def test_a_gap_parts_short_phases() -> None:
