@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tui.app.widgets.graph import nice_ceiling
 from tui.metrics.registry import METRICS, Metric
 from tui.text.plot import TimeAxis, TimeMark
-from tui.text.scale import room_of, ticks_of, with_ticks
+from tui.text.scale import room_of, steps_of, ticks_of, with_ticks
 
 IOPS, BANDWIDTH = METRICS["iops"], METRICS["bandwidth"]
 
@@ -31,6 +31,14 @@ def test_each_tick_has_a_row_of_its_own_and_an_exact_text(most: float, rows: int
         number = float(shown.rstrip("kMGT").partition(" ")[0])
         size = value / number
         assert any(abs(size / metric.base**power - 1) < 1e-3 for power in range(5)), (shown, value)
+
+
+@pytest.mark.parametrize(
+    ("top", "rows", "base", "steps"),
+    [(60_000, 12, 1000, 3), (120_000, 12, 1000, 4), (200_000, 3, 1000, 2), (2**31, 10, 1024, 4), (3, 1, 1000, 1)],
+)
+def test_steps_are_round(top: float, rows: int, base: int, steps: int) -> None:
+    assert steps_of(top, rows, base) == steps
 
 
 def test_a_chart_stands_behind_its_labels() -> None:

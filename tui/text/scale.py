@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from math import floor, log2, log10
 
 from msgspec import Struct
 
@@ -10,8 +11,8 @@ from tui.text.line import FAINT, LABEL, TEXT, Run, fit, width_of
 from tui.text.sparkline import Symbols
 
 MOST_STEPS = 5
-QUARTERS = 4  # a round step is a whole number of quarters of its unit
-MOST_DIGITS = 3  # that a label shows
+ROUND = ((1, 2, 2.5, 5), (1.25, 1.5, 3, 4, 6, 7.5))  # leading digits of steps, the roundest first
+SAME = 1e-6
 LEVELS = "▁─▔"  # a line low, in the middle or high in its cell
 PLAIN_LEVELS = "_-'"
 LEAST_COLUMNS = 16  # of a chart beside its labels
@@ -35,19 +36,21 @@ def level_of(share: float, rows: int, symbols: Symbols, *, hanging: bool = False
 
 
 def steps_of(top: float, rows: int, base: int = 1000) -> int:
-    """Return into how many round steps an axis from 0 to `top` is divided: as many as `rows` rows keep apart."""
-    most = min(MOST_STEPS, (rows + 1) // 2)
-    return next((count for count in range(most, 1, -1) if _is_round(top / count, base)), 1)
+    """Return into how many steps an axis from 0 to `top` is divided: the roundest, as many as `rows` keep apart."""
+    counts = range(min(MOST_STEPS, (rows + 1) // 2), 1, -1)
+    return next((count for known in ROUND for count in counts if _is_round(top / count, base, known)), 1)
 
 
-def _is_round(value: float, base: int) -> bool:
-    while value >= base:
-        value /= base
-    while 0 < value < 1:
-        value *= base
-    quarters = value * QUARTERS
-    digits = f"{value:.6g}".replace(".", "").strip("0")
-    return value > 0 and abs(quarters - round(quarters)) < 1e-6 and len(digits) <= MOST_DIGITS
+def _is_round(step: float, base: int, known: Collection[float]) -> bool:
+    """Tell whether a step is, in its own unit, a power of ten times one of these, or a power of two of bytes."""
+    while step >= base:
+        step /= base
+    while 0 < step < 1:
+        step *= base
+    if base != 1000 and abs(log2(step) - round(log2(step))) < SAME:
+        return True
+    lead = step / 10.0 ** floor(log10(step) + SAME)
+    return any(abs(lead - each) < SAME for each in known)
 
 
 def ticks_of(
