@@ -216,7 +216,7 @@ def _items(metadata: MetadataRecord) -> str:
     """Return what each rank does: files, or I/Os with their bytes."""
     moved = max((each.bytes_per_op for each in metadata.operations.values()), default=0)
     if not metadata.files or not metadata.items_per_rank:
-        return "I/Os unknown" if moved else "files unknown"
+        return f"I/Os of {units.size(moved)}" if moved else "files unknown"
     if not moved:
         return f"{metadata.items_per_rank} files each, {metadata.files} in all"
     each = f"{metadata.items_per_rank} I/Os of {units.size(moved)} each"

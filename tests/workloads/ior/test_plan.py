@@ -39,6 +39,13 @@ def test_sixteen_gib_are_written_by_four_hosts(tmp_path: Path) -> None:
     assert "bytes=64 ranks x 16 x 16 MiB = 16 GiB in each phase" in planned.tasks[0].job_file
 
 
+def test_a_phase_that_ends_by_time_has_a_bound_and_no_number_of_ios(tmp_path: Path) -> None:
+    planned = step(tmp_path, stonewall="60", block="1t", segments="1")
+    assert planned.mpi is not None and planned.mpi.items == 0
+    assert "-D 60 -O stoneWallingWearOut=1" in " ".join(planned.tasks[0].argv)
+    assert "bytes=what is moved in 60 s, at most 64 ranks x 1 x 1 TiB" in planned.tasks[0].job_file
+
+
 def test_one_client_is_warned_of_its_own_cache(tmp_path: Path) -> None:
     assert "its cache may answer" in step(tmp_path, "reorder: false").tasks[0].job_file
     assert "its cache may answer" not in step(tmp_path).tasks[0].job_file
@@ -60,7 +67,8 @@ def test_one_client_is_warned_of_its_own_cache(tmp_path: Path) -> None:
         ("options: [-Z]", {}, "ior.options: -Z and reorder (-C) exclude each other"),
         ("options: [-k]", {}, "-k cannot be used: files would stay"),
         ("options: ['-t 4k']", {}, "-t is not written here; it is set by: transfer"),
-        ("options: [-D 30]", {}, "-D cannot be used"),
+        ("options: [-D 30]", {}, "-D is not written here; it is set by: stonewall"),
+        ("", {"stonewall": "86401"}, "ior.stonewall: '86401' is not a whole number of seconds to 86400"),
         ("options: [--posix.odirect]", {}, "it is set by: direct"),
         ("", {"ranks": "5000"}, "ior.ranks_per_host: '5000' is not a whole number from 1 to 4096"),
         ("", {"directory": "/a@b"}, "without @, which separates paths in ior"),

@@ -78,6 +78,16 @@ def test_other_bytes_than_planned_are_a_failure() -> None:
     assert (code, text) == ("ior-incomplete", "write moved 16777216 bytes, not 33554432")
 
 
+def test_a_phase_that_ends_by_time_may_move_any_bytes_and_its_warnings_are_none() -> None:
+    found = reader("main-stonewall", transfer="64", block="256m", stonewall="1", iterations="2")
+    assert found.problems(0) == []
+    result = found.figures(0)
+    assert result is not None and result.items == 0
+    assert [len(each.iterations) for each in result.operations.values()] == [2, 2]
+    without = reader("main-stonewall", transfer="64", block="256m", iterations="2")
+    assert {"ior-incomplete"} <= {code for code, _ in without.problems(0)}
+
+
 def test_an_output_that_breaks_off_leaves_no_phase_open_and_keeps_what_ended() -> None:
     found = program().reader(1)
     text = (DATA / "main-fpp.out").read_bytes()

@@ -14,6 +14,7 @@ OWN_OPTIONS = {
     "-b": "block",
     "-c": "collective",
     "-C": "reorder",
+    "-D": "stonewall",
     "-e": "fsync",
     "-F": "file_per_process",
     "-i": "iterations",
@@ -28,7 +29,6 @@ OWN_OPTIONS = {
 }
 REFUSED_OPTIONS = {
     "-d": "a delay would be taken for a part of a phase",
-    "-D": "the bytes that are moved would not be known",
     "-E": "each run has files of its own",
     "-f": "one launch makes one test",
     "-k": "files would stay, and be found by the next iteration",
@@ -78,6 +78,11 @@ class Ior(BaseModel):
     random: Scalar = Field(False, description="Random order of the I/Os within a block (-z)")
     fsync: Scalar = Field(False, description="fsync at the end of the write phase, within its time (-e)")
     direct: Scalar = Field(False, description="Past the page cache (--posix.odirect), with POSIX")
+    stonewall: Scalar = Field(
+        0,
+        description="Seconds after which a phase ends, once all ranks have done as much as the fastest (-D, wear-out); "
+        "block x segments is then the most that a rank moves. 0: phases move all of it",
+    )
     reorder: Scalar = Field(True, description="Ranks read what the next host has written, not their own (-C)")
     options: list[Annotated[str, AfterValidator(known_option)]] = Field(
         default_factory=list, description="More options of IOR, one an entry, such as -g or '-l random'"

@@ -105,6 +105,7 @@ def _tests(document: Mapping[str, Any], explainer: Explainer) -> Iterator[KeptIo
             segments=_count(known["segmentCount"]),
             transfer=_count(known["transferSize"]),
             block=_count(known["blockSize"]),
+            stonewall_s=_count(known.get("deadlineForStonewall", 0)),
             command=clean(str(document.get("Command line", "")).encode()),
             finished="Finished" in document,
         )
@@ -166,7 +167,7 @@ def _imported(place: int, kept: KeptIor) -> ImportedOutput:
         version=output.version,
         tasks=output.tasks,
         nodes=output.nodes,
-        items=output.block // output.transfer * output.segments if output.transfer else 0,
+        items=output.block // output.transfer * output.segments if output.transfer and not output.stonewall_s else 0,
         iterations=output.iterations,
         operations=output.results(),
         ranks_per_node=output.per_node,

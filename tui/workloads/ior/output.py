@@ -18,7 +18,17 @@ _RANK = re.compile(r"^(?P<access>write|read),(?P<rank>\d+),(?P<whole>[\d.e+-]+),
 _RANK_TITLES = "access,rank,runtime-with-openclose"
 _TABLE = re.compile(r"^access +bw\(MiB/s\)")
 _SUMMARY = re.compile(r"^Operation +Max\(MiB\)")
-_NUMBERS = {"tasks": "tasks", "nodes": "nodes", "clients per node": "per_node", "segments": "segments"}
+_NUMBERS = {
+    "tasks": "tasks",
+    "nodes": "nodes",
+    "clients per node": "per_node",
+    "segments": "segments",
+    "stonewallingTime": "stonewall_s",
+}
+_FEWER_BYTES = re.compile(  # what a phase that ended by time says of the bytes that it was given
+    r"^WARNING: (Expected aggregate file size|Stat\(\) of aggregate file size|Using actual aggregate bytes moved) += "
+    r"|^WARNING: [Mm]aybe caused by deadlineForStonewalling"
+)
 _UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 
 Event = MetadataPhase | MetadataIteration
@@ -63,7 +73,7 @@ class IorOutput:
     segments: int = 0
     transfer: int = 0
     block: int = 0
-    shift: int = -1
+    stonewall_s: int = 0  # after so long a phase ends; 0: when its bytes are moved
     iteration: int = 0
     phase: str = ""
     command: str = ""
@@ -82,6 +92,8 @@ class IorOutput:
         words = text.split()
         if match := _RANK.match(text):
             self._rank(match)
+        elif self.stonewall_s and _FEWER_BYTES.match(text):
+            return []
         elif words and words[0] in PHASES and self._columns and len(words) == len(self._columns):
             return self._row(words)
         elif words and words[0] == "remove" and len(words) == len(self._columns):
@@ -121,8 +133,8 @@ class IorOutput:
 
     @property
     def _latency_known(self) -> bool:
-        """Whether the latency is what it is called: of several segments older versions divide by too few I/Os."""
-        return self.segments == 1 or version_of(self.version)[:2] >= PER_SEGMENT
+        """Whether the latency is of what was done: older versions divide by all I/Os of one segment."""
+        return (self.segments == 1 and not self.stonewall_s) or version_of(self.version)[:2] >= PER_SEGMENT
 
     def _header(self, text: str) -> bool:
         """Take a line before the tables; tell whether it is one of these."""

@@ -13,7 +13,7 @@ from tui.model.address import HostAddress
 from tui.model.plan import HostTask, MpiLaunch, Step
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import ParamValue, Profile, expand, scalar_text
-from tui.model.quantities import parse_size
+from tui.model.quantities import parse_duration, parse_size
 from tui.workloads.ior.body import Ior
 from tui.workloads.ior.output import PHASES
 from tui.workloads.mpi_plan import COUNTS, OWN_DIRECTORY, launch_problems, launcher_text
@@ -31,8 +31,10 @@ FLAGS = {  # key of a profile and IOR's option for it, in the order of a command
 YES, NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 TEXTS = (
     "directory", "ranks_per_host", "transfer", "block", "segments", "iterations", "phases", "api", "program",
-    "addresses",
+    "addresses", "stonewall",
 )  # fmt: skip
+LONGEST_S = 86400
+WEAR_OUT = "-O stoneWallingWearOut=1"
 RANKS_CSV = "-O saveRankPerformanceDetailsCSV=/dev/stdout"  # a line for each rank behind the row of its access
 
 
@@ -46,6 +48,7 @@ class IorShape(Struct, frozen=True):
     shared: bool
     reorder: bool
     direct: bool
+    stonewall_s: int = 0
 
     @property
     def bytes_per_rank(self) -> int:
@@ -65,6 +68,7 @@ def shape_of(options: Sequence[str]) -> IorShape:
         shared="-F" not in values,
         reorder="-C" in values,
         direct=FLAGS["direct"] in values,
+        stonewall_s=int(values.get("-D", 0)),
     )
 
 
@@ -102,13 +106,15 @@ def resolve(tag: str, spec: Ior, params: Mapping[str, ParamValue]) -> MpiLaunch:
     flags = [option for name, option in FLAGS.items() if texts[name].lower() in YES and _acts(name, texts)]
     phases = ["-w", "-r"] if "read" in texts["phases"] else ["-w"]
     sizes = [f"-t {transfer}", f"-b {block}", f"-s {texts['segments']}"]
+    seconds = _whole_seconds(texts["stonewall"])
+    wall = [f"-D {seconds}", WEAR_OUT] if seconds else []
     return MpiLaunch(
         directory=posixpath.normpath(texts["directory"]),
         ranks_per_host=int(texts["ranks_per_host"]),
-        items=block // transfer * int(texts["segments"]),
+        items=0 if wall else block // transfer * int(texts["segments"]),
         iterations=int(texts["iterations"]),
         stride="",
-        options=(f"-a {texts['api'].upper()}", *sizes, *phases, *flags, *more),
+        options=(f"-a {texts['api'].upper()}", *sizes, *phases, *flags, *wall, *more),
         program=texts["program"],
         family=spec.mpi,
         launcher=spec.launcher,
@@ -116,6 +122,15 @@ def resolve(tag: str, spec: Ior, params: Mapping[str, ParamValue]) -> MpiLaunch:
         env={name: expand(value, values) for name, value in spec.env.items()},
         bytes_per_op=transfer,
     )
+
+
+def _whole_seconds(text: str) -> int | None:
+    """Return seconds as IOR takes them: 60, 60.0 and 60s are alike; None for what is no whole number of them."""
+    try:
+        seconds = parse_duration(text)
+    except ValueError:
+        return None
+    return int(seconds) if seconds.is_integer() and 0 <= seconds <= LONGEST_S else None
 
 
 def _acts(name: str, texts: Mapping[str, str]) -> bool:
@@ -132,6 +147,8 @@ def _problems(tag: str, texts: Mapping[str, str], options: Sequence[str]) -> Ite
     for name in FLAGS:
         if texts[name].lower() not in (*YES, *NO):
             yield Problem(f"{tag}: ior.{name}: '{texts[name]}' is neither true nor false")
+    if _whole_seconds(texts["stonewall"]) is None:
+        yield Problem(f"{tag}: ior.stonewall: '{texts['stonewall']}' is not a whole number of seconds to {LONGEST_S}")
     yield from (Problem(f"{tag}: ior.{told}") for told in _size_problems(texts))
     yield from (Problem(f"{tag}: ior.{told}") for told in _joint_problems(texts, options))
 
@@ -192,12 +209,13 @@ def launch_text(launch: MpiLaunch, hosts: int) -> str:
     """Return what is going to be launched, as lines of name=value: it stands where fio has its job file."""
     ranks, shape = launch.ranks(hosts), shape_of(launch.options)
     each = f"{shape.segments} x {units.size(shape.block)}"
+    most = f"what is moved in {shape.stonewall_s} s, at most " if shape.stonewall_s else ""
     files = "1, shared by all ranks" if shape.shared else f"{ranks}, one for each rank"
     lines = [
         "[ior]",
         f"ranks={units.plural(hosts, 'host')} x {launch.ranks_per_host} = {ranks}",
-        f"bytes={ranks} ranks x {each} = {units.size(ranks * shape.bytes_per_rank)} in each phase",
-        f"ios={launch.items} of {units.size(shape.transfer)} for each rank and phase",
+        f"bytes={most}{ranks} ranks x {each} = {units.size(ranks * shape.bytes_per_rank)} in each phase",
+        f"ios={launch.items or 'as many as come'} of {units.size(shape.transfer)} for each rank and phase",
         f"files={files}; data* in the run's own directory, removed by IOR after each of {launch.iterations} iterations",
         f"phases={', '.join(shape.phases)}",
         f"launcher={launcher_text(launch, 'IOR')}",

@@ -55,7 +55,9 @@ class IorProgram:
         """Return the version that was found, what each rank does, and whether its reads can be trusted."""
         shape = shape_of(self.launch.options)
         ranks = f"{units.plural(hosts, 'host')} x {units.plural(self.launch.ranks_per_host, 'rank')}"
-        each = f"{units.size(shape.bytes_per_rank)} a rank in I/Os of {units.size(shape.transfer)}"
+        wall = f", {shape.stonewall_s} s a phase" if shape.stonewall_s else ""
+        most = "up to " if shape.stonewall_s else ""
+        each = f"{most}{units.size(shape.bytes_per_rank)} a rank in I/Os of {units.size(shape.transfer)}{wall}"
         said: list[LogLine] = [("info", f"IOR {tried.version or 'of unknown version'}, {ranks}, {each}")]
         warning = cache_warning(shape, tried.nodes or hosts)
         return [*said, ("warning", warning)] if warning else said

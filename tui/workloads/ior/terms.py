@@ -11,6 +11,7 @@ TERMS = (
     JobTerm("transfer", "size", "1m", "Bytes of each I/O (-t)", "transfer"),
     JobTerm("block", "size", "1g", "Bytes that a rank writes in one piece (-b)", "block"),
     JobTerm("segments", "count", "1", "Blocks of each rank (-s)", "segments"),
+    JobTerm("stonewall", "number", "0", "Seconds after which a phase ends (-D); 0: with its bytes", "stonewall"),
     JobTerm("iterations", "count", "1", "Repetitions within one IOR", "iterations"),
     JobTerm("phases", "text", "write,read", "write, or write,read", "phases", ("write",)),
     JobTerm("file_per_process", "flag", "true", "A file for each rank; false: one for all", "file per process"),
