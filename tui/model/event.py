@@ -330,7 +330,7 @@ class OperationResult(Struct, omit_defaults=True):
     iterations: list[float] = field(default_factory=list)  # ranks x items / seconds of each iteration
     seconds: list[float] = field(default_factory=list)
     bytes_per_op: int = 0  # that each of them moves: with it they are told as bandwidth
-    latency_s: list[float] = field(default_factory=list)  # of each iteration, as the tool defines it
+    latency_s: list[float | None] = field(default_factory=list)  # of each iteration, as the tool defines it
     rank_seconds: list[float] = field(default_factory=list)  # of each rank, the mean of its iterations
 
 

@@ -266,8 +266,8 @@ class OperationRecord(RecordPart):
     seconds: list[float] = Field(default_factory=list, description="seconds of each iteration, as printed")
     from_iterations: bool = Field(False, description="max to stddev are made of the iterations: there was no summary")
     bytes_per_op: int = Field(0, description="bytes that each operation moves: times the rate, the bandwidth; 0: none")
-    latency_s: list[float] = Field(
-        default_factory=list, description="latency of each iteration, as printed; what it is: latency_meaning"
+    latency_s: list[float | None] = Field(
+        default_factory=list, description="latency of each iteration; what it is: latency_meaning; null: printed as 0"
     )
     rank_seconds: list[float] = Field(
         default_factory=list, description="seconds of each rank from its open to its close, mean of the iterations"

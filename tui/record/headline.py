@@ -201,7 +201,8 @@ def _details(name: str, each: OperationRecord) -> Iterator[str]:
     """Yield what is known of an operation by rank: its latency, the slowest and the fastest rank and host."""
     parts = []
     if each.latency_s:
-        parts.append(f"latency {', '.join(units.latency(value * 1e9) for value in each.latency_s[:5])}")
+        texts = (units.latency(value and value * 1e9) for value in each.latency_s[:5])
+        parts.append(f"latency {', '.join(texts)}")
     if len(each.rank_seconds) > 1:
         low, high = min(each.rank_seconds), max(each.rank_seconds)
         parts.append(f"ranks took {units.latency(low * 1e9)} to {units.latency(high * 1e9)}")

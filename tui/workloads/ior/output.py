@@ -46,7 +46,7 @@ class AccessFigures:
 
     rates: list[float] = field(default_factory=list)  # of each iteration
     seconds: list[float] = field(default_factory=list)
-    latency_s: list[float] = field(default_factory=list)
+    latency_s: list[float | None] = field(default_factory=list)  # None: below the microsecond that is printed
     ranks: list[dict[int, float]] = field(default_factory=list)  # seconds of each rank, open to close, by iteration
     summary: tuple[float, float, float, float] | None = None  # max, min, mean, standard deviation
     moved_bytes: float | None = None  # in each iteration, by the summary
@@ -185,7 +185,7 @@ class IorOutput:
         known.seconds.append(seconds)
         known.ranks.append({})
         if (latency := values.get("Latency(s)")) is not None:
-            known.latency_s.append(latency)
+            known.latency_s.append(latency or None)
         told = MetadataIteration(
             t=0.0,
             step=self.step,
