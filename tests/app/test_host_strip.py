@@ -8,7 +8,7 @@ import pytest
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, stage
-from tui.app.widgets.host_strip import HostStrip
+from tui.app.widgets.host_strip import HostLine
 from tui.journal.reader import JournalTail
 from tui.journal.state import RunState
 from tui.model.rundir import JOURNAL_FILE
@@ -56,7 +56,7 @@ def test_what_is_taken_up_bit_by_bit_is_what_is_read_at_once(tmp_path: Path) -> 
 
 async def test_one_host_a_line_can_be_scrolled(tmp_path: Path) -> None:
     async with stage(made(tmp_path, 40), SMALL) as (app, pilot):
-        strip = app.screen.query_one(HostStrip)
+        strip = app.screen.query_one("#live-strip")
         assert not strip.display, "80 columns have room for the graphs alone"
         await pilot.press("z", "z")
         await app.settle(pilot)
@@ -72,8 +72,18 @@ async def test_one_host_a_line_can_be_scrolled(tmp_path: Path) -> None:
         assert app.live.table.has_focus and not strip.display
 
 
+async def test_where_there_is_one_line_it_has_it_once_a_host_is_behind(tmp_path: Path) -> None:
+    alike = RunMaker(tmp_path / "alike" / "runs" / RUN_ID, host_names(12), READS).begin().go()
+    alike.together = True
+    for maker, name in ((alike.measure(20), ""), (made(tmp_path, 12), "weka-02")):
+        async with stage(maker, SMALL) as (app, _):
+            line = app.screen.query_one(HostLine)
+            assert line.display == bool(name) and app.screen.query_one("#live-pulse").display != line.display
+            assert app.text_of("#live-line").startswith(name)
+
+
 async def test_it_stands_in_place_of_bandwidth_that_is_told_in_large_digits(tmp_path: Path) -> None:
     async with stage(made(tmp_path, 40), WIDE) as (app, _):
         assert "weka-02" in app.text_of("#live-strip") and not app.screen.query_one("#live-bandwidth").display
     async with stage(made(tmp_path / "two", 2), WIDE) as (app, _):
-        assert not app.screen.query_one(HostStrip).display, "two hosts have no median"
+        assert not app.screen.query_one("#live-strip").display, "two hosts have no median"

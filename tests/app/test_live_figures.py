@@ -47,8 +47,9 @@ async def test_before_the_load_the_layout_is_told(tmp_path: Path) -> None:
 
 
 async def test_they_fit_at_80x24_beside_all_that_was_there(tmp_path: Path) -> None:
-    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3), READS).begin().go().measure(20)
-    async with stage(maker, SMALL) as (app, _):
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3), READS).begin().go()
+    maker.together = True
+    async with stage(maker.measure(20), SMALL) as (app, _):
         assert app.live.query_one(FigureTiles).size.height == TILE_LINES
         for panel in ("pulse", "heat", "percentiles", "hosts", "messages"):
             assert app.live.query_one(f"#live-{panel}").size.height, panel

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 STALLED, FAR, BEHIND, ALIKE, NOTHING = range(5)  # how a host does in a column, the worst first
 HALF, STALL = 0.5, 0.1  # of the median host; of the median of the load, so that a stall of all hosts is seen
+STEPS = bytes((3, 2, 1, 0, 0)) + bytes(251)  # below the median host, by level
+STILL = bytes((1, 0, 0, 0, 0)) + bytes(251)
+FOR_LONG = 0.125  # of the columns
 NOTABLE = 4  # steps behind the others in all columns together: one column without I/O is some
 LEAST_HOSTS = 3  # with fewer there is no median to speak of
 TAIL_S = 8  # samples of a second may come so much later
@@ -106,6 +109,13 @@ class HostLevels:
         behind = self._behind()
         return [self._row(a, b, behind) for a, b in pairwise(edges)]
 
+    @property
+    def differ(self) -> bool:
+        """Whether a host was behind the others for long, or stood still while others did not."""
+        behind, still = self._behind(), self._sums(STILL)
+        known = sum(each is not None for each in self._medians)
+        return bool(behind) and (apart(behind) >= max(NOTABLE, known * FOR_LONG) or apart(still) > 0)
+
     def worst_first(self) -> list[StripRow]:
         """Return a row a host: those that were behind the others, the farthest first, then the others in order."""
         behind = self._behind()
@@ -115,9 +125,11 @@ class HostLevels:
 
     def _behind(self) -> list[int]:
         """Return how far behind each host was in all columns together."""
-        weights = bytes(ALIKE - min(level, ALIKE) for level in range(NOTHING + 1))
-        table = weights + bytes(256 - len(weights))
-        return [sum(column) for column in zip(*(levels.translate(table) for levels in self.levels), strict=True)]
+        return self._sums(STEPS)
+
+    def _sums(self, weights: bytes) -> list[int]:
+        """Return the weights of each host's levels, added up."""
+        return [sum(column) for column in zip(*(levels.translate(weights) for levels in self.levels), strict=True)]
 
     def _row(self, first: int, end: int, behind: list[int]) -> StripRow:
         if end - first == 1:
@@ -137,6 +149,11 @@ class StripRow(Struct, frozen=True):
     def now(self) -> int:
         """The newest level."""
         return next((level for level in reversed(self.levels) if level != NOTHING), NOTHING)
+
+
+def apart(sums: Sequence[int]) -> int:
+    """Return how far apart the least and the most are."""
+    return max(sums) - min(sums)
 
 
 def level_of(rate: float, middle: float, usual: float) -> int:

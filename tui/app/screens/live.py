@@ -32,7 +32,7 @@ from tui.app.widgets.figure_tiles import FigureTiles, live_tiles
 from tui.app.widgets.graph import Graph, GraphPanel, Pulse
 from tui.app.widgets.graph_panels import HeatPanel, Subject, panels, with_behind
 from tui.app.widgets.host_rows import ServerTable
-from tui.app.widgets.host_strip import HostStrip
+from tui.app.widgets.host_strip import HostLine, HostStrip
 from tui.app.widgets.host_table import FOLD, NOBODY, HostTable
 from tui.app.widgets.run_panels import (
     ELSEWHERE,
@@ -87,6 +87,7 @@ class LiveScreen(RoomsScreen):
         yield SearchPanel(symbols.name, id="live-search")
         yield FigureTiles(symbols.name, id="live-figures")
         yield Pulse(symbols.name, id="live-pulse")
+        yield HostLine(symbols.name, id="live-line", classes="-none")
         with Horizontal(id="live-graphs"):
             for name in self.PANELS:
                 yield GraphPanel(id=f"live-{name}", symbols=symbols.name)
@@ -197,11 +198,12 @@ class LiveScreen(RoomsScreen):
 
     def paint_strip(self, axis: TimeAxis) -> None:
         """Show hosts over time, where they have room."""
-        state, strip = self.feed.state, self.query_one(HostStrip)
-        strip.whole = self.zoomed == "strip"
+        state = self.feed.state
+        self.query_one("#live-strip", HostStrip).whole = self.zoomed == "strip"
         span = None if live_text.is_between(state) else state.total.span
         end_s = span[1] if span is not None else axis.start_s
-        strip.show(state.hosts, axis, end_s, state.current, self.shown_job)
+        for strip in self.query(HostStrip):
+            strip.show(state.hosts, axis, end_s, state.current, self.shown_job)
 
     # -- what has room
 
@@ -272,7 +274,7 @@ class LiveScreen(RoomsScreen):
         """Give all room to a panel, or share it."""
         self.zoomed = name
         self.set_class(name is not None, "-zoomed")
-        (self.query_one(HostStrip) if name == "strip" else self.table).focus()
+        (self.query_one("#live-strip") if name == "strip" else self.table).focus()
         self.call_after_refresh(self.paint)
 
     def action_log(self) -> None:

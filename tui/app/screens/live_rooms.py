@@ -26,6 +26,7 @@ from tui.app.screens.live_series import HostsOverTime
 from tui.app.widgets.figure_tiles import TILE_LINES, FigureTiles
 from tui.app.widgets.graph import GraphPanel, Pulse
 from tui.app.widgets.host_rows import ServerTable
+from tui.app.widgets.host_strip import HostLine
 from tui.app.widgets.run_panels import Banner, HostFactsBar, MessageLog, OperationsPanel, PercentileTable
 from tui.app.widgets.search_panel import MatrixPanel
 from tui.view.live_hosts import LEAST_HOSTS
@@ -155,6 +156,11 @@ class RoomsScreen(VersusScreen):
         wide = {"graphs": rooms.graphs, "heat": rooms.heat, "pulse": rooms.pulse}
         for name, lines in (wide | {"figures": rooms.tiles} if sampled else wide).items():
             self.give(name, lines)
+        line = self.query_one(HostLine)
+        in_line = rooms.pulse > 0 and rooms.tiles > 0 and self.compares_hosts and self.zoomed is None
+        in_line = in_line and line.tells(self.size.width - 2)
+        line.set_class(not in_line, "-none")
+        self.query_one("#live-pulse").set_class(in_line or rooms.pulse == 0 or self.zoomed is not None, "-none")
         counts = bool(live_text.operation_of(self.feed.state, self.plan))
         away = {"latency" if rooms.heat or not measured else "", "bandwidth" if counts else ""}  # files stay empty
         away |= {"bandwidth"} if not measured and self.feed.state.phase != "layout" else set()

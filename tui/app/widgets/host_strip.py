@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tui.app.terminal import actions
 from tui.app.widgets.graph import ASCII_FRAME, ROUND_FRAME, joined_parts
 from tui.app.widgets.lines import Lines
-from tui.text.heat import Look
+from tui.text.heat import LEGEND, SCALE, Look
 from tui.text.line import FAINT, LABEL, TEXT, Line, Run, fit, padded, spread, width_of_runs, with_cell
 from tui.text.plot import TimeAxis
 from tui.text.sparkline import Symbols
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 LEAST_ROWS, LEAST_COLUMNS = 2, 10
 LONGEST_NAME = 14
+NAME, BESIDE = SCALE + 1, LEGEND + 1  # cells before and behind the columns of a heat map in its frame
 
 
 class HostStrip(Lines, can_focus=True):
@@ -160,3 +161,27 @@ class HostStrip(Lines, can_focus=True):
     def action_bottom(self) -> None:
         """The last hosts."""
         self.scroll_to_host(len(self.hosts))
+
+
+class HostLine(HostStrip, can_focus=False):
+    """The same in one line over the heat map, column by column: two groups of hosts, named by the worst."""
+
+    DEFAULT_CSS = "HostLine { height: 1; padding: 0 1; }"
+
+    def tells(self, width: int) -> bool:
+        """Tell whether a host was behind the others, so that the line has something to show in `width` cells."""
+        return self._take(width) and self.levels.differ
+
+    def _take(self, width: int) -> bool:
+        columns = width - NAME - BESIDE
+        if columns >= LEAST_COLUMNS:
+            self.levels.take(self.hosts, self.axis, columns, self.end_s, self.load, self.job)
+        return columns >= LEAST_COLUMNS
+
+    def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
+        """The one line."""
+        if not self._take(width) or not self.hosts:
+            return []
+        columns = len(self.levels.levels)
+        name, *cells = self._line(self.levels.rows(1 if self.look != "solid" else 2), NAME - 1, columns)
+        return [Line.of(name, *padded(cells, columns), ("  of median", LABEL))]
