@@ -294,11 +294,12 @@ def _rebuild_latency(leaf: Leaf) -> LatencyResult | None:
 
 def direction_record(result: DirectionResult, from_samples: bool = False) -> DirectionRecord:
     """Return a direction for the record."""
+    untold = "iops" in result.rounded and result.bytes > 0  # no I/O at all moves no bytes
     return DirectionRecord(
         ios=result.ios,
         bytes=result.bytes,
         runtime_s=result.runtime_s if result.ios else None,
-        iops=round(result.iops, 3) if result.runtime_s or result.iops else None,
+        iops=round(result.iops, 3) if result.iops or (result.runtime_s and not untold) else None,
         bw_bytes_per_s=round(result.bw_bytes_per_s, 3) if result.runtime_s or result.bw_bytes_per_s else None,
         short_ios=None if from_samples else result.short_ios,
         drop_ios=None if from_samples else result.drop_ios,

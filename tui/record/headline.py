@@ -182,7 +182,8 @@ def metadata_remarks(metadata: MetadataRecord) -> list[str]:
     """Return what must be known to read the table right."""
     version = f"{metadata.tool} {metadata.version}" if metadata.version else f"{metadata.tool} of unknown version"
     nodes = f" on {units.plural(metadata.nodes, 'node')}" if metadata.nodes else ""
-    remarks = [f"{version}: {metadata.tasks or 'an unknown number of'} ranks{nodes}, {_items(metadata)}"]
+    ranks = units.plural(metadata.tasks, "rank") if metadata.tasks else "an unknown number of ranks"
+    remarks = [f"{version}: {ranks}{nodes}, {_items(metadata)}"]
     made = any(each.from_iterations for each in metadata.operations.values())
     if metadata.meaning:
         by_rank_0 = rank_0_text(metadata) and not made
