@@ -11,7 +11,11 @@ import pytest
 from tests.app.search_maker import SearchMaker, curve_in, offers, scaling_in, search_in
 from tests.app.stage import SMALL, WIDE, app_on, settle, stage
 from tui.library.build import write_record
+from tui.metrics.units import iops
 from tui.model.search import Offer
+from tui.text.digits import large_digits
+from tui.text.line import BAD
+from tui.view.live_search import search_tiles
 
 Compare = Callable[..., bool]
 
@@ -33,6 +37,18 @@ def test_the_result_of_a_search(snap_compare: Compare, tmp_path: Path, size: tup
     maker.skip(*range(7, 12)).finish()
     write_record(maker.run_dir)
     assert snap_compare(app_on(maker, "result"), terminal_size=size, run_before=settle)
+
+
+async def test_the_answer_so_far_and_the_current_point_are_in_large_digits(tmp_path: Path) -> None:
+    async with stage(half_way(tmp_path), WIDE) as (app, _):
+        view = app.live.search_panel.view
+        assert view is not None and view.record.answer is not None and view.now is not None
+        capacity, now = search_tiles(view)
+        answer, (limit,) = view.record.answer, (each for each in view.now.latencies if each.most_ns is not None)
+        assert capacity.number + capacity.unit.split()[0] == iops(answer.capacity.value)
+        assert now.number + now.unit.split()[0] == iops(view.now.iops) and limit.name in now.aside
+        assert (now.role == BAD) == (limit.value_ns >= (limit.most_ns or 0)), "in the colour of its limit"
+        assert large_digits(now.number, "braille")[0] in app.text_of("#live-search")
 
 
 async def test_consoles_whose_fonts_lack_braille_get_a_curve_of_half_blocks(tmp_path: Path) -> None:

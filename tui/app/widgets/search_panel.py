@@ -17,12 +17,14 @@ from tui.record.matrix import MatrixTable, tables_of
 from tui.record.progress import MatrixProgress
 from tui.record.search import SearchView
 from tui.record.search_figures import PointNow
+from tui.text.digits import ROWS, tile_lines
 from tui.text.line import ACCENT, BAD, FAINT, GOOD, LABEL, TEXT, VALUE, Line, Run, clip
 from tui.text.plot import LEAST_HEIGHT
 from tui.text.search import ROLES, TITLES, headline_text, knobs_text, limits_text
 from tui.text.sparkline import Symbols
 from tui.text.table import text_table
 from tui.view.live_matrix import is_running, side_lines
+from tui.view.live_search import search_tiles
 from tui.view.matrix import CURSOR, MatrixStyle, table_lines, title_of
 from tui.view.search import point_columns, point_rows
 from tui.view.search_chart import curve_chart, scaling_chart
@@ -32,6 +34,7 @@ HEADS = 3  # lines above the curve
 CURVE = 16  # lines of a curve that is easy to read
 BESIDE = 110  # columns from which on the points stand beside the curve
 TABLE = 52
+WIDE = 22  # cells of a figure in large digits
 LEAST_ROWS = 3  # of points below a curve
 
 
@@ -110,11 +113,18 @@ class SearchPanel(Lines):
             return newest(table, room)
         if width >= BESIDE:
             chart = self._chart(width - TABLE - 3, room)
-            return beside(chart, newest(table, room), width - TABLE - 1) if chart else newest(table, room)
+            points = newest(table, room)
+            points += self._tiles(room - len(points) - 1)
+            return beside(chart, points, width - TABLE - 1) if chart else points
         rows = min(len(table), max(0, room - CURVE))
         rows = rows if rows > LEAST_ROWS else 0
         chart = self._chart(width, room - rows)
         return [*chart, *newest(table, rows if chart else room)]
+
+    def _tiles(self, room: int) -> list[Line]:
+        """Return the figures of the search in large digits below a free line, where so many lines have room."""
+        tiles = search_tiles(self.view) if self.view is not None and room > ROWS else []
+        return [Line(), *tile_lines(tiles, TABLE, self.symbols, WIDE)] if tiles else []
 
     def _chart(self, width: int, height: int) -> list[Line]:
         record = self.view.record if self.view is not None else None
