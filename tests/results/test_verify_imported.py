@@ -35,10 +35,25 @@ def kept(tmp_path: Path, *paths: Path, tool: str | None = None) -> Path:
         ([DATA / "fio" / "cs" / "two-json+-master.stdout.gz"], None),
         ([DATA / "fio" / "logs" / "avg"], None),
         ([DATA / "mdtest" / "mdtest-main-profile-v.out"], None),
+        ([DATA / "ior" / "main-fpp.out"], None),
+        ([DATA / "ior" / "main-json.out"], None),
+        ([DATA / "io500" / "short.out"], None),
         ([DATA / "foreign" / "elbencho.csv"], None),
         ([DATA / "foreign" / "wekatester.log"], "wekatester"),
     ],
-    ids=["text", "hosts", "client", "client-json", "logs", "mdtest", "elbencho", "wekatester"],
+    ids=[
+        "text",
+        "hosts",
+        "client",
+        "client-json",
+        "logs",
+        "mdtest",
+        "ior",
+        "ior-json",
+        "io500",
+        "elbencho",
+        "wekatester",
+    ],
 )
 def test_every_value_is_derived_again_from_the_kept_text(paths: list[Path], tool: str | None, tmp_path: Path) -> None:
     found = verify_run(kept(tmp_path, *paths, tool=tool))

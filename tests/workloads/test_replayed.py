@@ -1,4 +1,4 @@
-"""What real fio and mdtest printed goes through the same kit as the output of plug-ins."""
+"""What real fio, mdtest and IOR printed goes through the same kit as the output of plug-ins."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from tests.workloads.fio.fixtures import DATA, recording
 from tui.testing import Output, replay
 from tui.workloads.fio.workload import FioWorkload
+from tui.workloads.ior.workload import IorWorkload
 from tui.workloads.mdtest.workload import MdtestWorkload
 
 MDTEST = Path(__file__).parents[1] / "data" / "mdtest"
@@ -24,6 +25,13 @@ tool: mdtest
 mdtest: {directory: /d, ranks_per_host: 4, items: 200, iterations: 3, options: [-F, -u]}
 headline: {metric: ops, direction: create}
 """
+BANDWIDTH = """\
+profile: test/ior
+title: Recorded
+tool: ior
+ior: {directory: /d, ranks_per_host: 4, transfer: 256k, block: 2m, segments: 2, iterations: 3}
+headline: {metric: bandwidth, direction: write}
+"""
 
 
 @pytest.mark.parametrize("name", OF_JOB_FILES)
@@ -37,3 +45,8 @@ def test_recorded_output_of_fio_keeps_the_contract(name: str) -> None:
 @pytest.mark.parametrize("version", ["1.9.3", "3.3.0", "main"])
 def test_recorded_output_of_mdtest_keeps_the_contract(version: str) -> None:
     replay(MdtestWorkload, METADATA, MDTEST / f"mdtest-{version}-profile-v.out")
+
+
+@pytest.mark.parametrize("version", ["3.3.0", "4.0.0", "main"])
+def test_recorded_output_of_ior_keeps_the_contract(version: str) -> None:
+    replay(IorWorkload, BANDWIDTH, MDTEST.parent / "ior" / f"{version}-fpp.out")

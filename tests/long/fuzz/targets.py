@@ -163,6 +163,8 @@ TARGETS: dict[str, Target] = {
     "fio JSON": Target(_files("fio/*/*json*.gz"), "o.json", _verb("import", "--dry-run")),
     "fio text": Target(_files("fio/text/*"), "o.txt", _verb("import", "--dry-run")),
     "mdtest": Target(_files("mdtest/*.out"), "m.txt", _verb("import", "--dry-run")),
+    "ior": Target(_files("ior/*.out"), "i.txt", _verb("import", "--dry-run")),
+    "io500": Target(_files("io500/*"), "i.txt", _verb("import", "--dry-run")),
     "elbencho": Target(_files("foreign/elbencho.*"), "e.txt", _verb("import", "--dry-run")),
     "journal": Target(_files("runs/*/journal.jsonl"), "j", _run_with("journal.jsonl", *SHOWN)),
     "archive": Target(_packs, "run.bt", _verb("runs", "verify")),

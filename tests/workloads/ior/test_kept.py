@@ -73,3 +73,12 @@ def test_an_import_is_a_run_with_bandwidth(home: Path, capsys: pytest.CaptureFix
     assert record["headline"]["unit"] == "bytes_per_s" and record["headline"]["direction"] == "write"
     assert record["headline"]["value"] / (1 << 20) == pytest.approx(float(printed[3]), abs=0.01)
     assert [each["id"] for each in record["findings"] if each["severity"] == "error"] == []
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.out")), ids=lambda path: path.stem)
+def test_real_output_violates_no_identity(home: Path, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if "Finished" not in path.read_text():
+        pytest.skip("IOR came to no end")
+    assert main(["import", "--dry-run", "--json", str(path)]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert [each["id"] for each in record["findings"] if each["severity"] == "error"] == []
