@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tui.model.step_record import MetadataRecord, OperationRecord
 
 DIGIT = 0.001  # rates are printed with so many digits
-HUNDREDTH, MILLIONTH, MIB = 0.01, 1e-6, 1 << 20
+HUNDREDTH, TEN_THOUSANDTH, MILLIONTH, MIB = 0.01, 1e-4, 1e-6, 1 << 20
 SAME = 1e-4  # of the rate: metadata operations of two iterations differ by per cents
 
 
@@ -95,17 +95,24 @@ def unlike(rates: OperationRecord) -> str:
 def unmoved(each: OperationRecord, metadata: MetadataRecord | None) -> str:
     """Return which iteration moved other bytes than all ranks were to, by its rate and time; empty: none.
 
-    Seconds and MiB/s are printed with two digits from 1 on, with six below.
+    Seconds and MiB/s are printed with two digits from 1 on, below with six, or with four throughout.
     """
     if metadata is None or not metadata.files or not each.bytes_per_op:
         return ""
     for number, (rate, seconds) in enumerate(zip(each.iterations, each.seconds, strict=False), start=1):
         printed = (seconds, rate * each.bytes_per_op / MIB)
-        slack = SAME * 10 + sum((HUNDREDTH if value >= 1 else MILLIONTH) / value for value in printed if value)
+        slack = SAME * 10 + sum(_digit(value) / value for value in printed if value)
         if abs(rate * seconds / metadata.files - 1) > slack:
             moved, wanted = (units.size(round(ios * each.bytes_per_op)) for ios in (rate * seconds, metadata.files))
             return f"iteration {number} moved {moved} by its rate and its time, and {wanted} were to be moved"
     return ""
+
+
+def _digit(value: float) -> float:
+    """Return what the last digit of a printed value is worth."""
+    if value >= 1:
+        return HUNDREDTH
+    return TEN_THOUSANDTH if round(value, 4) == value else MILLIONTH
 
 
 OPERATION_CHECKS = (rank_shift, iterations)
