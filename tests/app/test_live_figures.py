@@ -65,16 +65,18 @@ def test_only_graphs_and_map_get_smaller(room: int, hosts: int, graphs: bool, he
     assert left >= min(own, HOST_LINES)
 
 
-async def test_notes_and_lost_hosts_are_marked_on_the_time_axes(tmp_path: Path) -> None:
+async def test_notes_lost_and_silent_hosts_are_marked_on_the_time_axes(tmp_path: Path) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3)).begin().go().measure(3)
     noted_t = maker.t
     maker.add(NoteAdded(t=noted_t, text="the cache was dropped"))
     maker.measure(9).fail(maker.hosts[1], "host-lost", "no answer for 30 s").measure(3)
+    last_t = maker.t
+    maker.measure(6, silent=maker.hosts[2:])
     async with stage(maker) as (app, _):
         axis = app.live.query_one(HeatPanel).axis
         found = {mark.word: mark.second for mark in axis.marks}
         lost = app.live.feed.state.current.dropped[maker.hosts[1]]
-        assert found == {"note": int(noted_t), "host lost": int(lost)}
+        assert found == {"note": int(noted_t), "host lost": int(lost), "host silent": int(last_t)}
         for name in ("#live-iops", "#live-strip", "#live-heat"):
             foot = app.screen.query_one(name, Lines).painted[-1]
             assert foot.plain.index("◆") < foot.plain.index("✗") and foot.width == app.screen.query_one(name).size.width

@@ -28,6 +28,8 @@ class Marks:
         lost = {name: t for name, t in state.current.dropped.items() if host in (None, name)}
         marks = [TimeMark(int(note.t), "◆", ACCENT, "note") for note in state.notes]
         marks += [TimeMark(second, "!", WARN, "I/O stalled") for second in self.stalls(state, found, host)]
+        quiet = [each for each in state.hosts.values() if host in (None, each.name) and each.stale_s(state.clock.now)]
+        marks += [TimeMark(int(each.last_sample_t), "!", WARN, "host silent") for each in quiet if each.last_sample_t]
         return (*marks, *(TimeMark(int(t), "✗", BAD, "host lost") for t in lost.values()))
 
     def stalls(self, state: RunState, found: LiveFindings | None, host: str | None) -> Sequence[int]:
