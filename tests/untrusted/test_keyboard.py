@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,12 +21,13 @@ CODES = {"enter": "\r", "tab": "\t", "shift+tab": "\x1b[Z", "space": " ", "up": 
          "pagedown": "\x1b[6~", "f1": "\x1bOP", "f2": "\x1bOQ", "f3": "\x1bOR", "f4": "\x1bOS", "f5": "\x1b[15~",
          "slash": "/", "question_mark": "?", "plus": "+", "equals_sign": "=", "minus": "-", "asterisk": "*",
          "left_square_bracket": "[", "right_square_bracket": "]"}  # fmt: skip
-SIZES = ((80, 24), (120, 36), (60, 16), (200, 50), (59, 15))
+SMALLEST, LARGEST = (20, 5), (300, 90)
 SCREENS: Mapping[str, str] = {
-    "hosts": "1", "profiles": "2", "editor": "2e", "review": "6gjjr", "replay": "6gp", "result": "6g\r",
+    "hosts": "1", "profiles": "2", "job": "2n", "editor": "2e", "review": "6gjjr", "replay": "6gp", "result": "6g\r",
     "compare": "6g  c", "runs": "6",
 }  # fmt: skip
-TOGETHER, KEYS, A_FEW = 25, 2000, 250
+AT_REST_S = 0.05
+TOGETHER, KEYS, A_FEW = 25, int(os.environ.get("KEYS", "2000")), 250
 
 
 def code_of(key: str) -> str:
@@ -38,11 +40,23 @@ def walk(screen: PtyScreen, way: str, keys: int) -> None:
     chance = random.Random(way)
     known = sorted({code_of(key) for action in ACTIONS for key in action.keys if key not in ENDS} | set("yn0a"))
     for _ in range(keys // TOGETHER):
-        screen.resize(*chance.choice(SIZES))
+        screen.resize(*(chance.randint(*both) for both in zip(SMALLEST, LARGEST, strict=True)))
         screen.press("\x1b")
         for key in (*way, *chance.choices(known, k=TOGETHER)):
             screen.press(key)
-        assert screen.strange == []
+        screen.wait_until(lambda: at_rest(screen.program.process.pid), "the keys are worked off")
+
+
+def at_rest(pid: int) -> bool:
+    """Tell whether a process waits for something to come, now and a moment later."""
+
+    def looked() -> tuple[str, ...]:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+        return fields[0], *fields[11:13]  # state, time on a CPU
+
+    before = looked()
+    time.sleep(AT_REST_S)
+    return before == looked() and before[0] == "S"
 
 
 def walked(home: Path, tmp_path: Path, way: str, keys: int) -> None:

@@ -28,6 +28,7 @@ from tui.app.terminal.actions import BY_NAME
 from tui.app.terminal.driver import hung_up, write_crash_log
 from tui.app.terminal.theme import THEMES, pick_theme
 from tui.model.problem import BenchtuiError
+from tui.model.signals import on_signal
 
 WARM_UP = ("tui.engine.plan.plan", "asyncssh")
 CLASSES = {
@@ -421,9 +422,8 @@ class BenchtuiApp(Acting):
         """Leave cleanly on SIGTERM, SIGHUP and a lost terminal, with the screen restored."""
         if self.is_headless:
             return
-        loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self.leave_on_signal, number)
+            on_signal(number, self.leave_on_signal, number)
         self.set_interval(HANGUP_CHECK_S, self.leave_if_hung_up)
 
     def leave_if_hung_up(self) -> None:

@@ -25,6 +25,7 @@ from tui.model.event import Message, NoteAdded, RunEnded, RunStateName
 from tui.model.paths import Paths
 from tui.model.plan import Plan
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE, SUMMARY_FILE
+from tui.model.signals import on_signal
 from tui.remote.fan_out import connections_of
 
 if TYPE_CHECKING:
@@ -64,9 +65,8 @@ async def _serve(
         ctx.on_connected = partial(logged_in, ctx, connections, asker)
         if asker is not None:
             ctx.on_stop = asker.give_up
-        loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, ctx.request_stop, "stop", signal.Signals(number).name)
+            on_signal(number, ctx.request_stop, "stop", number.name)
         async with ControlServer(run_dir, lambda request: answer(ctx, request)):
             secrets = await secrets_of(plan, os.environ, asker)
             for session in ctx.sessions:
