@@ -26,7 +26,7 @@ from rich.cells import cell_len
 from tests.patience import PATIENCE_S, wait_until
 
 ROOT = Path(__file__).parents[2]
-COLOUR = r"[34]8;2;\d{1,3};\d{1,3};\d{1,3}|[0-47]"
+COLOUR = r"[34]8;2;\d{1,3};\d{1,3};\d{1,3}|[0-47]|(?:[349]|10)[0-79]"  # of the sixteen: 30 to 47, 90 to 107
 MODES = "7|25|1000|1003|1004|1006|1015|1049|2004|2026|2048"
 KNOWN = re.compile(
     rf"""
