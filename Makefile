@@ -32,8 +32,8 @@ demo:
 	    exec $(BIN)/benchtui run demo/quick --hosts local; \
 	fi
 
-# tests wait for hosts more than they compute, so three share a core; a file stays whole, what it has measured is shared
-WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 3 )))
+# tests wait for hosts more than they compute, so four share a core; a file stays whole, what it has measured is shared
+WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 4 )))
 
 # the tests run even when a checker complains, and pytest has the last word; collecting them beside the checkers
 # compiles everything once, not in each of the processes that share them

@@ -14,7 +14,7 @@ import pytest
 from tests.lab.faults import kill, marked
 from tests.remote.conftest import PRESENT, agent_under, new_run_id
 from tests.remote.helpers import ended, running, sh, start, until
-from tests.remote.test_agent_ends import LEASE_S, STUBBORN, of_run, renewed
+from tests.remote.test_agent_ends import LEASE_S, PROCESSES, STUBBORN, of_run, renewed
 from tests.remote.test_agent_watchers import watchers
 from tui.remote.agent import KEPT_DAYS, Agent
 from tui.remote.answers import AgentAnswer, Gone, parse_expired
@@ -27,6 +27,7 @@ def other(request: pytest.FixtureRequest) -> Iterator[Agent]:
     """An agent of another run, which leaves what it has; all of it goes with the test."""
     made = agent_under(request.param)
     yield made
+    PROCESSES.forget()
     for pid in of_run(made.run_id):
         kill(pid)
     shutil.rmtree(f"/tmp/.benchtui-{os.getuid()}/{made.run_id}", ignore_errors=True)
