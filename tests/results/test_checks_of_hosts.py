@@ -316,14 +316,14 @@ def test_a_server_whose_processes_are_busy_is_named_with_them() -> None:
 def test_busy_cpus_are_the_bottleneck_of_a_load_that_wants_them(
     workers: int, on_cpu: float, waiting: float, cpus: int
 ) -> None:
-    """Somebody keeps every CPU busy: it is the load, or its workers wait for them, or neither and they wait for I/O."""
+    """Every CPU is busy: with the load, while its workers wait for a CPU, or while they wait for I/O."""
     used, waited = 100 * workers * on_cpu, 100 * workers * (1 - on_cpu) * waiting
     at = looked({"cpus": cpus}, cpu_busy=100.0, gen_cpu=used, gen_wait=waited, gen_thread=100 * on_cpu)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), workers=workers, held=16 * workers)]
     assume(abs(used + waited - 50 * workers) > 1e-6 and abs(used - 50 * cpus) > 1e-6)
     wants = used + waited > 50 * workers or used > 50 * cpus
     assert (limit(at)[0] == "client-cpu") == wants
-    assert said("client-cpu", at), "that they are busy is told all the same"
+    assert said("client-cpu", at), "busy CPUs are reported either way"
 
 
 def test_busy_cpus_are_the_bottleneck_where_nobody_knows_whether_the_load_waits_for_them() -> None:

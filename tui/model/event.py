@@ -329,7 +329,7 @@ class OperationResult(Struct, omit_defaults=True):
     stddev: float | None = None
     iterations: list[float] = field(default_factory=list)  # ranks x items / seconds of each iteration
     seconds: list[float] = field(default_factory=list)
-    bytes_per_op: int = 0  # that each of them moves: with it they are told as bandwidth
+    bytes_per_op: int = 0  # that each operation moves; rates are then shown as bandwidth
     latency_s: list[float | None] = field(default_factory=list)  # of each iteration, as the tool defines it
     rank_seconds: list[float] = field(default_factory=list)  # of each rank, the mean of its iterations
 

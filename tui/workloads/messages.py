@@ -184,6 +184,11 @@ MPI = (
     ),
     rule(r"MPI_Abort\(|Abort\(-?\d+\) on node \d+", "error", "a rank gave up: {line}", "mpi-abort"),
 )
+NOT_WRITABLE = (
+    rule(r"Disk quota exceeded", "error", "the quota is used up: {line}", "no-space"),
+    rule(r"Read-only file system", "error", "the file system under test is read-only: {line}", "dir-not-writable"),
+    rule(r"Permission denied", "error", "no permission in the file system under test: {line}", "dir-not-writable"),
+)
 MUTTERED = rule(r"WARNING|\bERROR\b|unable to |assert", "warning", "MPI: {line}")
 
 

@@ -229,6 +229,20 @@ class RanksReader:
         return [] if told is None else [told]
 
 
+class WithoutPhases(RanksReader):
+    """Reads a trial: its phases are not reported, what was complained of is."""
+
+    def feed(self, data: bytes) -> list[Item]:
+        """Take output and report nothing of it."""
+        super().feed(data)
+        return []
+
+    def flush(self) -> list[Item]:
+        """Take the rest and report nothing of it."""
+        super().flush()
+        return []
+
+
 class ProxyReader:
     """Reads an MPI proxy on one host: it has nothing to say but errors; the ranks' output is mpiexec's."""
 

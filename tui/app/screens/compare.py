@@ -122,7 +122,7 @@ class CompareScreen(StepScreen):
         return min(half if half >= LEAST_CHART_HEIGHT else CHART_HEIGHT, CHART_HEIGHT)
 
     def fitting(self, width: int, room: int) -> list[Line]:
-        """Return latencies of two sides below a page that leaves rows for a chart or two, until somebody says."""
+        """Return latencies of two sides below a page that leaves rows for a chart or two, until the user chooses."""
         self.fitted = False
         if self.drawn is not None or self.shown is None or len(self.shown.found) != 1 or self.searched:
             return []

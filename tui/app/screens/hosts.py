@@ -68,7 +68,7 @@ class HostsScreen(FilteredScreen):
         self.hosts_shown = asyncio.Event()
         self.was_read = False  # inventory and ssh config were
         self.resolves = False  # it is time to find out where hosts are
-        self.goes_on = ""  # the screen that somebody asked for before that
+        self.goes_on = ""  # the screen to go to once the hosts are known
         self.notices: dict[str, str] = {}
         self.columns: tuple[Column[KnownHost], ...] = ()
 

@@ -230,7 +230,7 @@ class Beside(Struct, frozen=True):
     symbols: Symbols = "braille"
     word: str = ""
     rates: Mapping[str, float] = {}
-    bytes_per_op: int = 0  # that each operation moves: rates are told as bandwidth
+    bytes_per_op: int = 0  # that each operation moves; rates are then shown as bandwidth
 
     @property
     def cell(self) -> int:

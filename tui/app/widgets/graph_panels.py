@@ -107,7 +107,7 @@ def panels(
 
 
 def wait_graph(waiting: Waiting) -> Graph:
-    """Return what a run waits for, and how far that is."""
+    """Return what a run is waiting for, and its progress."""
     figures: tuple[Run, ...] = ((waiting.number, VALUE), (f" {waiting.unit}", LABEL)) if waiting.number else ()
     notes = tuple(((text, TEXT if not place else LABEL),) for place, text in enumerate(waiting.lines))
     aside = ((waiting.of, LABEL),) if waiting.of else ()

@@ -51,7 +51,7 @@ class HostStrip(Lines, can_focus=True):
 
     @property
     def look(self) -> Look:
-        """How levels are drawn: colours that cannot be mixed are told apart by characters."""
+        """How levels are drawn: in solid colours, as shades where colours cannot be mixed, or in ASCII."""
         if self.symbols == "ascii":
             return "ascii"
         palette = self.get_component_styles("lines--read").color.ansi is not None

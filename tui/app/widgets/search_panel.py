@@ -178,7 +178,7 @@ def beside(left: list[Line], right: list[Line], at: int) -> list[Line]:
 
 
 LEAST_BAR, MOST_BAR = 8, 30
-SIDE_GAP, LEAST_SIDE = 4, 36  # cells before what stands beside a matrix, and those that it needs
+SIDE_GAP, LEAST_SIDE = 4, 36  # cells left of the panel beside a matrix, and the fewest it needs
 
 
 def compact_lines(cells: Sequence[Cell], width: int, *, heat: bool = True) -> tuple[list[Line], int]:

@@ -6,11 +6,21 @@ from collections.abc import Sequence
 
 from tui.model.event import MetadataResult
 from tui.model.plan import MpiLaunch, Step
-from tui.workloads.base import Item
 from tui.workloads.ior.output import IorOutput
 from tui.workloads.ior.plan import shape_of
-from tui.workloads.messages import HARMLESS, IN_PARTS, MPI, MUTTERED, SSH, Explainer, rule, silent, unknown
-from tui.workloads.mpi import RanksReader
+from tui.workloads.messages import (
+    HARMLESS,
+    IN_PARTS,
+    MPI,
+    MUTTERED,
+    NOT_WRITABLE,
+    SSH,
+    Explainer,
+    rule,
+    silent,
+    unknown,
+)
+from tui.workloads.mpi import RanksReader, WithoutPhases
 
 MOVED = 1e-4  # of the bytes: the summary prints tenths of a MiB
 TENTH = 0.05 * (1 << 20)
@@ -28,9 +38,7 @@ _BAD_OPTION = rule(
 )
 _FILE_SYSTEM = (
     rule(r"No space left on device", "error", "no space left on the file system under test: {line}", "no-space"),
-    rule(r"Disk quota exceeded", "error", "the quota is used up: {line}", "no-space"),
-    rule(r"Read-only file system", "error", "the file system under test is read-only: {line}", "dir-not-writable"),
-    rule(r"Permission denied", "error", "no permission in the file system under test: {line}", "dir-not-writable"),
+    *NOT_WRITABLE,
 )
 STDOUT = (
     HARMLESS,
@@ -121,15 +129,5 @@ class IorReader(RanksReader):
         ]
 
 
-class TrialReader(IorReader):
-    """Reads a trial: its phases are nobody's business, what was complained of is."""
-
-    def feed(self, data: bytes) -> list[Item]:
-        """Take output and tell nothing of it."""
-        super().feed(data)
-        return []
-
-    def flush(self) -> list[Item]:
-        """Take the rest and tell nothing of it."""
-        super().flush()
-        return []
+class TrialReader(WithoutPhases, IorReader):
+    """Reads a trial."""

@@ -11,10 +11,21 @@ from datetime import UTC, datetime
 from tui.model.event import HostResult, MetadataResult
 from tui.model.plan import MpiLaunch, Step
 from tui.model.problem import Problem, UsageError
-from tui.workloads.base import ImportedOutput, Item
+from tui.workloads.base import ImportedOutput
 from tui.workloads.mdtest.output import MdtestOutput, item_phases
-from tui.workloads.messages import HARMLESS, IN_PARTS, MPI, MUTTERED, SSH, Explainer, rule, silent, unknown
-from tui.workloads.mpi import RanksReader
+from tui.workloads.messages import (
+    HARMLESS,
+    IN_PARTS,
+    MPI,
+    MUTTERED,
+    NOT_WRITABLE,
+    SSH,
+    Explainer,
+    rule,
+    silent,
+    unknown,
+)
+from tui.workloads.mpi import RanksReader, WithoutPhases
 from tui.workloads.reading import clean, numbered
 
 _HARMLESS = silent(r"Read bytes is 0, thus, a read test|^(Invalid options|V-\d|Path\b|FS\b|Continue stonewall)")
@@ -35,9 +46,7 @@ _FILE_SYSTEM = (
         "no space or no inodes left on the file system under test: {line}",
         "no-space",
     ),
-    rule(r"Disk quota exceeded", "error", "the quota is used up: {line}", "no-space"),
-    rule(r"Read-only file system", "error", "the file system under test is read-only: {line}", "dir-not-writable"),
-    rule(r"Permission denied", "error", "no permission in the file system under test: {line}", "dir-not-writable"),
+    *NOT_WRITABLE,
     rule(r"File exists", "error", "leftovers of an older run are in the way: {line}", "mdtest-leftovers"),
 )
 STDOUT = (
@@ -133,18 +142,8 @@ class MdtestReader(RanksReader):
         return missing
 
 
-class TrialReader(MdtestReader):
-    """Reads a trial: its phases are nobody's business, what was complained of is."""
-
-    def feed(self, data: bytes) -> list[Item]:
-        """Take output and tell nothing of it."""
-        super().feed(data)
-        return []
-
-    def flush(self) -> list[Item]:
-        """Take the rest and tell nothing of it."""
-        super().flush()
-        return []
+class TrialReader(WithoutPhases, MdtestReader):
+    """Reads a trial."""
 
 
 def shortened(nodemap: str) -> str:
