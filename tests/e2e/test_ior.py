@@ -8,34 +8,24 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import shutil
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.command import benchtui, environ_of, marked_processes, only_run, start
+from tests.e2e.command import benchtui, marked_processes, only_run, start
+from tests.lab.mpi_program import is_rank, phases, real_program
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
 from tui.workloads.ior.output import version_of
 
-FAMILIES = {"mpich": ("libmpich", "mpiexec.hydra"), "openmpi": ("libmpi.so.40", "orted")}
 MIB = 1 << 20
 SEGMENTS = "10000"  # of 8 KiB, in I/Os of 8 bytes: 320 MB that take long enough to be interrupted
 
 
-def real_ior() -> tuple[str, str] | None:
-    """The path of a real IOR and the family of its MPI; None where there is none, or no launcher for it."""
-    path = os.environ.get("BENCHTUI_IOR") or shutil.which("ior")
-    linked = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout if path else ""
-    known = [name for name, (library, command) in FAMILIES.items() if library in linked and shutil.which(command)]
-    return (path, known[0]) if path and known else None
-
-
-FOUND = real_ior()
+FOUND = real_program("ior")
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.skipif(FOUND is None, reason="no ior on PATH that was built with an MPI here"),
@@ -116,15 +106,3 @@ def test_a_rank_that_is_killed_ends_all_and_files_are_named(lab: SshdLab, home: 
     assert "mpi-rank-died" in codes
     left = [host["files_left"]["paths"] for host in record["hosts"] if host["files_left"]]
     assert left == [[str(target / f"benchtui-{run_id}")]]
-
-
-def is_rank(pid: int) -> bool:
-    """Whether a process is a rank of MPICH or Open MPI."""
-    return any(word.startswith((b"PMI_RANK=", b"OMPI_COMM_WORLD_RANK=")) for word in environ_of(pid))
-
-
-def phases(home: Path) -> list[str]:
-    """Phases that the journal of the only run tells so far."""
-    journals = list((home / "runs").glob("*/journal.jsonl"))
-    lines = [line for path in journals for line in path.read_text().splitlines(keepends=True) if line[-1] == "\n"]
-    return [event["phase"] for event in map(json.loads, lines) if event["type"] == "metadata_phase"]

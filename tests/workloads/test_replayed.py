@@ -1,4 +1,4 @@
-"""What real fio, mdtest and IOR printed goes through the same kit as the output of plug-ins."""
+"""What real fio, mdtest, IOR and IO500 printed goes through the same kit as the output of plug-ins."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from tests.workloads.fio.fixtures import DATA, recording
 from tui.testing import Output, replay
 from tui.workloads.fio.workload import FioWorkload
+from tui.workloads.io500.workload import Io500Workload
 from tui.workloads.ior.workload import IorWorkload
 from tui.workloads.mdtest.workload import MdtestWorkload
 
@@ -34,6 +35,15 @@ headline: {metric: bandwidth, direction: write}
 """
 
 
+SCORED = """\
+profile: test/io500
+title: Recorded
+tool: io500
+io500: {directory: /d, ranks_per_host: 2, stonewall: 1}
+headline: {metric: score, direction: total}
+"""
+
+
 @pytest.mark.parametrize("name", OF_JOB_FILES)
 def test_recorded_output_of_fio_keeps_the_contract(name: str) -> None:
     job = (DATA / "stream" / f"{name}.cmd").read_text().partition("--- job file ")[2].partition("\n")[2]
@@ -50,3 +60,7 @@ def test_recorded_output_of_mdtest_keeps_the_contract(version: str) -> None:
 @pytest.mark.parametrize("version", ["3.3.0", "4.0.0", "main"])
 def test_recorded_output_of_ior_keeps_the_contract(version: str) -> None:
     replay(IorWorkload, BANDWIDTH, MDTEST.parent / "ior" / f"{version}-fpp.out")
+
+
+def test_recorded_output_of_io500_keeps_the_contract() -> None:
+    replay(Io500Workload, SCORED, MDTEST.parent / "io500" / "short.out")

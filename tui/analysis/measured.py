@@ -130,6 +130,7 @@ def headline_of(record: RunRecord, step: StepRecord) -> Headline | None:
 
 def _figures(attempt: PointRepetition) -> Iterator[Headline]:
     if attempt.step.metadata is not None:
+        yield from (Headline("score", name) for name in attempt.step.metadata.scores)
         for name, each in attempt.step.metadata.operations.items():
             yield Headline(metric_of_operation(each.bytes_per_op).name, name)
         return

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 DIGIT = 0.001  # rates are printed with so many digits
 HUNDREDTH, TEN_THOUSANDTH, MILLIONTH, MIB = 0.01, 1e-4, 1e-6, 1 << 20
+SHOWN = 3  # reasons
 SAME = 1e-4  # of the rate: metadata operations of two iterations differ by per cents
 
 
@@ -115,4 +116,22 @@ def _digit(value: float) -> float:
     return TEN_THOUSANDTH if round(value, 4) == value else MILLIONTH
 
 
-OPERATION_CHECKS = (rank_shift, iterations)
+@step_check(
+    "own-verdict",
+    "The benchmark's own verdict",
+    rule="the benchmark calls its own result valid",
+    advice="Run it by its rules: for a submission use the settings that these ask for, and enough data.",
+    source="what the load generator prints of its own result",
+)
+def own_verdict(at: StepEvidence) -> Iterator[CheckResult]:
+    """A benchmark with rules of its own says itself whether a result follows them."""
+    metadata = at.record.metadata
+    if metadata is None or not (metadata.printed or metadata.invalid):
+        raise UnknownError(Moot.VERDICT)
+    if metadata.invalid:
+        more = f" and {len(metadata.invalid) - SHOWN} more" if len(metadata.invalid) > SHOWN else ""
+        text = "; ".join(metadata.invalid[:SHOWN])
+        yield CheckResult("error", f"{metadata.tool} calls its result invalid: {text}{more}", len(metadata.invalid), 0)
+
+
+OPERATION_CHECKS = (rank_shift, iterations, own_verdict)

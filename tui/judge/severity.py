@@ -36,6 +36,7 @@ class Moot(StrEnum):
     NETWORK = "the load does not go over the network"
     SUBMISSION = "the engine has no submission latency"
     SYNCS = "no syncs were measured"
+    VERDICT = "the load generator does not judge its own result"
     ITERATIONS = "no operation has rates of several iterations"
 
 

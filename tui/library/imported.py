@@ -211,6 +211,8 @@ def _headline(found: Measured) -> Headline | None:
     """Return the figure that people would quote: the bandwidth of large blocks, else IOPS; of operations the first."""
     first = next(iter(found.values()))
     if first.metadata is not None:
+        if first.metadata.scores:
+            return Headline("score", next(iter(first.metadata.scores)))
         name = min(first.metadata.operations, key=rank, default="create")
         moved = first.metadata.operations[name].bytes_per_op if name in first.metadata.operations else 0
         return Headline(metric_of_operation(moved).name, name)

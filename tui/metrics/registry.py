@@ -11,8 +11,8 @@ from tui.metrics.buckets import label
 from tui.metrics.units import Parts
 
 T = TypeVar("T", float, tuple[float, int])
-MetricName = Literal["iops", "bandwidth", "latency", "ops"]
-UnitName = Literal["iops", "bytes_per_s", "ns", "ops_per_s"]
+MetricName = Literal["iops", "bandwidth", "latency", "ops", "score"]
+UnitName = Literal["iops", "bytes_per_s", "ns", "ops_per_s", "score"]
 OPERATIONS = {
     "create": "creates", "stat": "stats", "read": "reads", "remove": "removals",
     "mkdirs": "directories made", "rmdirs": "directories removed", "rmfiles": "files removed",
@@ -134,6 +134,7 @@ METRICS: dict[str, Metric] = {
         Metric("bandwidth", "bandwidth", "bytes_per_s", "", units.bandwidth_parts, base=1024),
         Metric("latency", "latency", "ns", "", units.latency_parts, better="lower"),
         Metric("ops", "operations", "ops_per_s", "ops/s", units.iops_parts),
+        Metric("score", "score", "score", "", units.score_parts),  # that a benchmark makes of its own figures
     )
 }
 BY_UNIT: dict[str, Metric] = {metric.unit: metric for metric in METRICS.values()}
@@ -164,6 +165,8 @@ def meaning(headline: NamesHeadline) -> str:
     """Return what a headline is, in words: ``read IOPS``, ``write p99 latency``, ``creates``."""
     if headline.metric == "ops":
         return OPERATIONS.get(headline.direction, headline.direction)
+    if headline.metric == "score":
+        return f"{headline.direction} score"
     kind = f"{_ranked(headline.percentile)} " if headline.metric == "latency" else ""
     return f"{headline.direction} {kind}{METRICS[headline.metric].title}"
 
@@ -181,6 +184,8 @@ def headline_text(headline: NamesHeadline, value: float | None) -> str:
     text = metric.text(value)
     if headline.metric == "latency":
         return f"{headline.direction} {_ranked(headline.percentile)} {text}"
+    if headline.metric == "score":
+        return f"{meaning(headline)} {text}"
     counted = direction(headline.direction).counted if headline.metric == "iops" else metric.counted
     what = OPERATIONS.get(headline.direction, headline.direction) if headline.metric == "ops" else headline.direction
     return f"{what} {text} {counted}".rstrip()

@@ -55,6 +55,11 @@ def iops_parts(value: float | None) -> Parts:
     return _parts(value, _DECIMAL, 1000)
 
 
+def score_parts(value: float | None) -> Parts:
+    """Return a benchmark's score as (number, nothing)."""
+    return (UNKNOWN if value is None else f"{value:.6g}"), ""
+
+
 def bandwidth_parts(bytes_per_s: float | None) -> Parts:
     """Return bytes per second as (number, MiB/s)."""
     number, unit = _parts(bytes_per_s, _BINARY, 1024)

@@ -332,6 +332,7 @@ class OperationResult(Struct, omit_defaults=True):
     bytes_per_op: int = 0  # that each operation moves; rates are then shown as bandwidth
     latency_s: list[float | None] = field(default_factory=list)  # of each iteration, as the tool defines it
     rank_seconds: list[float] = field(default_factory=list)  # of each rank, the mean of its iterations
+    printed: str = ""  # the figure as the tool printed it, where it has more to say of it than a number
 
 
 class MetadataResult(Event, tag="metadata_result"):
@@ -353,6 +354,9 @@ class MetadataResult(Event, tag="metadata_result"):
     nodemap: str = ""
     final: bool = True
     dealt: bool = False  # ranks lie round the nodes in turn, not in blocks
+    scores: dict[str, float] = field(default_factory=dict)  # that the tool makes of its operations: total, ...
+    printed: list[str] = field(default_factory=list)  # what it says of the whole, as it printed that
+    invalid: list[str] = field(default_factory=list)  # why the tool itself calls the result invalid
 
 
 class TelemetryColumns(Event, tag="telemetry_columns"):

@@ -98,8 +98,8 @@ def is_device(path: str) -> bool:
 class Headline(Struct, frozen=True, omit_defaults=True):
     """The one figure a profile is about."""
 
-    metric: Literal["iops", "bandwidth", "latency", "ops"]
-    direction: str  # read, write, trim, sync, mixed; of ops: create, stat, read, remove
+    metric: Literal["iops", "bandwidth", "latency", "ops", "score"]
+    direction: str  # read, write, trim, sync, mixed; of ops: create, stat, read, remove; of score: total, ...
     percentile: float | None = None
 
 

@@ -93,13 +93,13 @@ class Prepare(Strict):
 class HeadlineSpec(Strict):
     """The one figure that the profile is about."""
 
-    metric: Literal["iops", "bandwidth", "latency", "ops"] = Field(
-        description="What is measured; ops: operations on files, such as creates"
+    metric: Literal["iops", "bandwidth", "latency", "ops", "score"] = Field(
+        description="What is measured; ops: operations on files, such as creates; score: the benchmark's own"
     )
     direction: Literal[
         "read", "write", "trim", "sync", "mixed", "both", "create", "stat", "remove",
-        "mkdirs", "rmfiles", "rmdirs", "write-files", "read-files",
-    ] = Field(description="Of which direction; with ops: of which operation")  # fmt: skip
+        "mkdirs", "rmfiles", "rmdirs", "write-files", "read-files", "total", "bandwidth", "metadata",
+    ] = Field(description="Of which direction; with ops: of which operation; with score: of which score")  # fmt: skip
     percentile: float | None = Field(None, ge=0, le=100, description="For latency: which percentile; absent: the mean")
 
 

@@ -252,6 +252,7 @@ OPERATIONS_ON_FILES = (
 )  # with latencies of their own
 DIRECTIONS = {
     "ops": ("create", "remove", "read", *OPERATIONS_ON_FILES),
+    "score": ("total", "bandwidth", "metadata"),
     "latency": ("read", "write", "trim", "sync", "mixed", "both", *OPERATIONS_ON_FILES),
 }
 DIRECTIONS_OF_IO = ("read", "write", "trim", "sync", "mixed", "both")

@@ -168,11 +168,11 @@ class ProfileRecord(RecordPart):
 class HeadlineRecord(RecordPart):
     """The one figure the profile is about."""
 
-    metric: Literal["iops", "bandwidth", "latency", "ops"] = Field(description="what it is")
+    metric: Literal["iops", "bandwidth", "latency", "ops", "score"] = Field(description="what it is")
     direction: str = Field(description="read, write or mixed; with ops: the operation, such as create")
     percentile: float | None = Field(None, description="for latency: which percentile; null: the mean")
     value: float | None = Field(None, description="the figure; null: not measured")
-    unit: Literal["iops", "bytes_per_s", "ns", "ops_per_s"] = Field(description="unit of value")
+    unit: Literal["iops", "bytes_per_s", "ns", "ops_per_s", "score"] = Field(description="unit of value")
     step: int | None = Field(None, description="index of the step it comes from: the best point, the median repetition")
     behind: int | None = Field(
         None, description="I/Os slower than a percentile, of `step`; below 10 its text is n<10; null: no percentile"

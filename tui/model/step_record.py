@@ -273,6 +273,7 @@ class OperationRecord(RecordPart):
         default_factory=list, description="seconds of each rank from its open to its close, mean of the iterations"
     )
     host_seconds: dict[str, float] = Field(default_factory=dict, description="of the slowest rank of each host")
+    printed: str = Field("", description="the figure as the tool printed it, with its own verdict; empty: a number")
 
 
 class MetadataRecord(RecordPart):
@@ -295,6 +296,9 @@ class MetadataRecord(RecordPart):
     iterations_of: Literal["rank 0", "all ranks"] = Field(
         "rank 0", description="whose clock the rates of iterations are by: that of rank 0, times the ranks, or of all"
     )
+    scores: dict[str, float] = Field(default_factory=dict, description="the tool's: total, bandwidth, metadata")
+    printed: list[str] = Field(default_factory=list, description="what the tool says of the whole, as printed")
+    invalid: list[str] = Field(default_factory=list, description="why the tool itself calls its result invalid")
     operations: dict[str, OperationRecord] = Field(
         default_factory=dict, description="by operation: create, stat, read, remove, tree-create, tree-remove, ..."
     )

@@ -83,6 +83,9 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
         final=result is not None and result.final,
         latency_meaning=tool.latency_meaning if tool and any(part.latency_s for part in parts.values()) else "",
         iterations_of=tool.iterations_of if tool else "all ranks",
+        scores=dict(result.scores) if result is not None else {},
+        printed=list(result.printed) if result is not None else [],
+        invalid=list(result.invalid) if result is not None else [],
         operations=parts,
     )
 
@@ -99,6 +102,7 @@ def _operation(result: OperationResult, step: Step) -> OperationRecord:
         latency_s=list(result.latency_s),
         rank_seconds=list(result.rank_seconds),
         host_seconds=_by_host(result.rank_seconds, step),
+        printed=result.printed,
     )
     if result.mean is not None or not rates:
         record.max, record.min, record.mean, record.stddev = result.max, result.min, result.mean, result.stddev
@@ -143,19 +147,21 @@ def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]
     are more, the last title tells how many. A single one is not repeated.
     """
     titles = "".join(f"{title:>{FIGURE_WIDTH}}" for title in ("max", "min", "mean", "std dev"))
-    counted = "bandwidth" if any(each.bytes_per_op for each in metadata.operations.values()) else "operations/s"
-    tables = [[f"{counted:<{NAME_WIDTH}}{titles}"]]
+    moving = {bool(each.bytes_per_op) for each in metadata.operations.values()}
+    counted = "rate" if len(moving) > 1 else "bandwidth" if moving == {True} else "operations/s"
+    wide = max(NAME_WIDTH, *(len(name) + 2 for name in metadata.operations), 0)
+    tables = [[f"{counted:<{wide}}{titles}"]]
     for name, each in metadata.operations.items():
-        tables[0].append(_row(name, each, [each.max, each.min, each.mean, each.stddev]))
+        tables[0].append(_row(name, each, [each.max, each.min, each.mean, each.stddev], wide))
     most = max((len(each.iterations) for each in metadata.operations.values()), default=0)
-    shown = min(most, max(1, (width - NAME_WIDTH) // FIGURE_WIDTH))
+    shown = min(most, max(1, (width - wide) // FIGURE_WIDTH))
     if most < 2:
         return tables
     numbers = [f"it. {number}" for number in range(1, shown + 1)]
     numbers[-1] += f"/{most}" if shown < most else ""
     head = "".join(f"{title:>{FIGURE_WIDTH}}" for title in numbers)
-    rows = [_row(name, each, each.iterations[:shown]) for name, each in metadata.operations.items()]
-    return [*tables, [f"{iterations_title(metadata):<{NAME_WIDTH}}{head}", *rows]]
+    rows = [_row(name, each, each.iterations[:shown], wide) for name, each in metadata.operations.items()]
+    return [*tables, [f"{iterations_title(metadata):<{wide}}{head}", *rows]]
 
 
 def iterations_title(metadata: MetadataRecord) -> str:
@@ -171,9 +177,9 @@ def rank_0_text(metadata: MetadataRecord) -> str:
     return f"rank 0 x {metadata.tasks}" if metadata.tasks else "rank 0 x all"
 
 
-def _row(name: str, each: OperationRecord, values: Sequence[float | None]) -> str:
+def _row(name: str, each: OperationRecord, values: Sequence[float | None], wide: int) -> str:
     mark = "~" if each.from_iterations else ""
-    return f"{name + mark:<{NAME_WIDTH}}" + "".join(
+    return f"{name + mark:<{wide}}" + "".join(
         f"{_rate(value, each.bytes_per_op):>{FIGURE_WIDTH}}" for value in values
     )
 
@@ -190,6 +196,7 @@ def metadata_remarks(metadata: MetadataRecord) -> list[str]:
         remarks.append(f"{metadata.meaning}; {RANK_0}" if by_rank_0 else metadata.meaning)
     if metadata.shift_text:
         remarks.append(f"rank shift: {metadata.shift_text}")
+    remarks += metadata.printed
     remarks += [text for name, each in metadata.operations.items() for text in _details(name, each)]
     if metadata.latency_meaning:
         remarks.append(f"latency: {metadata.latency_meaning}")
@@ -200,7 +207,7 @@ def metadata_remarks(metadata: MetadataRecord) -> list[str]:
 
 def _details(name: str, each: OperationRecord) -> Iterator[str]:
     """Yield what is known of an operation by rank: its latency, the slowest and the fastest rank and host."""
-    parts = []
+    parts = [each.printed] if each.printed else []
     if each.latency_s:
         texts = (units.latency(value and value * 1e9) for value in each.latency_s[:5])
         parts.append(f"latency {', '.join(texts)}")
@@ -241,6 +248,8 @@ def step_value(
     if headline is None:
         return None
     if metadata is not None:
+        if headline.metric == "score":
+            return metadata.scores.get(headline.direction)
         return operation_value(metadata.operations.get(headline.direction), headline.metric)
     return figures.value_of(headline, aggregate, latency_kind)
 

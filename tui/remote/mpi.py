@@ -96,6 +96,11 @@ async def sees(agent: Agent, directory: str, name: str) -> tuple[bool, str]:
     return bool(values.get("seen")), values.get("cannot_write", "")
 
 
+async def write_file(agent: Agent, directory: str, name: str, text: str) -> None:
+    """Make a file that ranks read. Raises HostError."""
+    await call(agent, "write", directory, name, text)
+
+
 async def ranks(agent: Agent) -> tuple[int, list[int]]:
     """Return how many ranks of the run a host has, and the process ids of those that hang in the kernel."""
     values = (await call(agent, "ranks", agent.run_id, agent.mark)).values

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tui.analysis.searches import SearchChange
 
 NAMED = 2  # reasons that stand in the sentence; the rest is listed
-VERBS = {"iops": "does", "ops": "does", "bandwidth": "has", "latency": "is"}
+VERBS = {"iops": "does", "ops": "does", "bandwidth": "has", "latency": "is", "score": "has"}
 WITH_ARTICLE = ("profile", "version", "number", "text")
 MORE_RUNS = f"run each {LEAST_RANKED_REPETITIONS} times (benchtui ab)"
 NOISE = "run-to-run noise is unknown"

@@ -330,7 +330,13 @@ OBJECTIONS: tuple[Objection, ...] = (
         ("concurrency", "depth", "offered-rate", "above-depth", "above-offered"),
         ("concurrency",),
     ),
-    Objection("errors", "Errors were left out", ("tool-errors", "host-loss", "host-restart"), ("tool-errors",), errors),
+    Objection(
+        "errors",
+        "Errors were left out",
+        ("tool-errors", "own-verdict", "host-loss", "host-restart"),
+        ("tool-errors",),
+        errors,
+    ),
     Objection(
         "durable",
         "The writes were not durable",

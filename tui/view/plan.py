@@ -62,11 +62,16 @@ def after_text(plan: Plan) -> str:
     """Return what becomes of test files: one program over all hosts may remove its own in its last phase."""
     if not has_files(plan):
         return "there are no test files; what is on devices stays as it is then"
-    own = [step.mpi is not None and ("remove" in step.directions or step.mpi.bytes_per_op > 0) for step in plan.steps]
+    own = [step.mpi is not None and (_removes(step) or step.mpi.bytes_per_op > 0) for step in plan.steps]
     if own and all(own):
         return f"the test removes its own files; what a cut-off run leaves {'is removed' if plan.cleanup else 'stays'}"
     others = "other test files" if any(own) else "test files"
     return f"{others} {'are removed' if plan.cleanup else 'stay'}"
+
+
+def _removes(step: Step) -> bool:
+    """Tell whether the last phases of a program remove what the first ones made."""
+    return any(name.rpartition("-")[2] in ("remove", "delete") for name in step.directions)
 
 
 def has_files(plan: Plan) -> bool:

@@ -6,7 +6,7 @@ The engine launches, watches and ends it; only the load generator's folder knows
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -18,6 +18,7 @@ from tui.workloads.reading import Item, LineSplitter, LogLine, Reader
 LAUNCH = ("HYDRA_LAUNCH: ", "BT-LAUNCH ")  # lines by which mpiexec asks for a proxy on a host
 LAUNCH_END = "HYDRA_LAUNCH_END"
 KEPT_PROBLEMS = 6
+REPORTS = "benchtui-reports"  # folder in a program's directory, of what it reads and reports
 SIGNALS = 128  # the shell adds this to the number of a signal
 
 
@@ -78,6 +79,12 @@ class MpiProgram(Protocol):
     def reader(self, hosts: int, nodes: Sequence[int] = ()) -> ProgramReader:
         """Return a reader of its output, which is on one of these numbers of nodes."""
 
+    def files(self, directory: str) -> Mapping[str, str]:
+        """Return files that it reads, by their names in the folder REPORTS of `directory`; none: it has no such folder.
+
+        What it leaves in that folder is kept with the run.
+        """
+
     def inodes(self, hosts: int) -> int:
         """Return how many files and directories exist at once."""
 
@@ -88,12 +95,28 @@ class MpiProgram(Protocol):
         """Put into a result what the program does not print; return (code, message) of what is not as expected."""
 
 
+@dataclass(frozen=True, slots=True)
+class StepProgram:
+    """What programs have in common: the step that they are of, and whether they are its trial."""
+
+    step: Step
+    launch: MpiLaunch
+    is_trial: bool = False
+
+    def files(self, directory: str) -> Mapping[str, str]:
+        """Return that it reads none, and leaves no reports."""
+        return {}
+
+
 class RanksOutput(Protocol):
     """What the ranks have printed so far."""
 
     version: str
-    tasks: int
     nodes: int
+
+    @property
+    def tasks(self) -> int:
+        """How many ranks it counts."""
 
     @property
     def started(self) -> bool:
@@ -240,6 +263,34 @@ class WithoutPhases(RanksReader):
     def flush(self) -> list[Item]:
         """Take the rest and report nothing of it."""
         super().flush()
+        return []
+
+
+class ReportsReader:
+    """Reads an archive of reports: it is kept as it is."""
+
+    def __init__(self, host: str, step: Step) -> None:
+        self.host, self._step = host, step
+        self._err = LineSplitter()
+
+    def feed(self, data: bytes) -> list[LogLine]:
+        """Return nothing."""
+        return []
+
+    def feed_stderr(self, data: bytes) -> list[LogLine]:
+        """Return what tar complains of."""
+        return [("warning", line) for line in self._err.feed(data)]
+
+    def flush(self) -> list[LogLine]:
+        """Return what the end of stderr completes."""
+        return [("warning", line) for line in self._err.close()]
+
+    def result(self, exit_code: int | None) -> HostResult:
+        """Return that nothing was measured."""
+        return host_result(self.host, self._step, "", final=exit_code == 0)
+
+    def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
+        """Return nothing: reports are no result."""
         return []
 
 

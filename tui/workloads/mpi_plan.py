@@ -3,15 +3,56 @@
 from __future__ import annotations
 
 import ipaddress
+import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from tui.model.plan import MpiLaunch
+from tui.model.plan import HostTask, MpiLaunch, Step
 from tui.model.problem import Problem
+from tui.model.profile import ParamValue, Profile, expand
+
+if TYPE_CHECKING:
+    from tui.workloads.mpi_body import MpiBody
 
 OWN_DIRECTORY = "benchtui-RUN"  # what stands in a plan for the run's own directory
 MOST_RANKS = 4096  # on one host
 COUNTS = {"ranks_per_host": MOST_RANKS, "iterations": 10**4}
+
+
+def launch_of(spec: MpiBody, texts: Mapping[str, str], values: Mapping[str, str], **own: Any) -> MpiLaunch:
+    """Return the launch that a checked profile asks for; `own` is what each program has of its own."""
+    return MpiLaunch(
+        directory=posixpath.normpath(texts["directory"]),
+        ranks_per_host=int(texts["ranks_per_host"]),
+        program=texts["program"],
+        family=spec.mpi,
+        launcher=spec.launcher,
+        addresses=texts["addresses"],
+        env={name: expand(value, values) for name, value in spec.env.items()},
+        **own,
+    )
+
+
+def step_of(
+    profile: Profile,
+    params: Mapping[str, ParamValue],
+    launch: MpiLaunch,
+    tasks: Sequence[HostTask],
+    phases: Sequence[str],
+) -> Step:
+    """Return the one step of a profile; of what moves bytes, each rank has one I/O in flight."""
+    return Step(
+        index=0,
+        name=profile.profile,
+        tool=profile.tool,
+        params=dict(params),
+        tasks=list(tasks),
+        runtime_s=None,
+        directions=list(phases),
+        in_flight=launch.ranks(len(tasks)) if launch.bytes_per_op else None,
+        mpi=launch,
+    )
 
 
 def launch_problems(

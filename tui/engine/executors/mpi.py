@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tui import workloads
@@ -42,7 +43,7 @@ from tui.model.plan import HostTask, Identities, MpiLaunch, Step
 from tui.remote import made, mpi
 from tui.remote.mpi import parse_facts
 from tui.remote.transport import HostError
-from tui.workloads.mpi import ProxyReader, host_result
+from tui.workloads.mpi import REPORTS, ProxyReader, ReportsReader, host_result, how
 
 if TYPE_CHECKING:
     from tui.engine.session.history import History
@@ -53,12 +54,25 @@ def own_directory(ctx: RunContext, launch: MpiLaunch) -> str:
     return posixpath.join(launch.directory, f"benchtui-{ctx.run_id}")
 
 
-async def make_directory(head: HostSession, directory: str) -> None:
-    """Make a folder in the run's own directory, and say so before it is there. Raises RunRefused."""
+def working_directory(ctx: RunContext, step: Step, launch: MpiLaunch) -> str:
+    """Return where the program of a step works: what a try before left must not be met."""
+    again = f".{step.attempt}" if step.attempt > 1 else ""
+    return posixpath.join(own_directory(ctx, launch), f"{step.index}{again}")
+
+
+async def make_directory(head: HostSession, directory: str, files: Mapping[str, str]) -> None:
+    """Make a folder in the run's own directory, and say so before it is there; with what the program reads.
+
+    Raises RunRefused.
+    """
+    reports = posixpath.join(directory, REPORTS)
+    folders = [directory, reports] if files else [directory]
     head.journal.append(FileCreated(t=0.0, host=head.name, paths=[posixpath.dirname(directory)], bytes=0))
     try:
-        await head.ask(lambda agent: made.make_directories(agent, [directory]))
-        await identify_paths(head, [posixpath.dirname(directory)], [directory])
+        await head.ask(lambda agent: made.make_directories(agent, folders))
+        for name, text in files.items():
+            await head.ask(partial(mpi.write_file, directory=reports, name=name, text=text))
+        await identify_paths(head, [posixpath.dirname(directory)], folders)
     except HostError as error:
         head.problem("barrier", error.code, error.message)
         raise RunRefused("failed", EXIT_PARTIAL, f"{directory} could not be made on {head.name}") from error
@@ -181,7 +195,7 @@ async def trial(ctx: RunContext, step: Step, cluster: Cluster) -> None:
     directory = posixpath.join(own_directory(ctx, cluster.launch), TRIAL)
     head = sessions_of(ctx, step)[0]
     job = MpiJob(ctx, step, cluster, cluster.program.trial(), directory, "preflight", "trial", "checking")
-    await make_directory(head, directory)
+    await make_directory(head, directory, job.program.files(directory))
     try:
         await _finish_trial(job, head)
     finally:
@@ -217,10 +231,9 @@ async def measure_program(ctx: RunContext, step: Step) -> None:
         cluster = await look_at_hosts(ctx, step)
         refuse_failed(JUDGE, sessions_of(ctx, step))
     cluster.program = program_of(step)
-    again = f".{step.attempt}" if step.attempt > 1 else ""  # what a try before left must not be met
-    directory = posixpath.join(own_directory(ctx, cluster.launch), f"{step.index}{again}")
+    directory = working_directory(ctx, step, cluster.launch)
     job = MpiJob(ctx, step, cluster, cluster.program, directory)
-    await make_directory(job.sessions[cluster.head], directory)
+    await make_directory(job.sessions[cluster.head], directory, job.program.files(directory))
     try:
         with ctx.phase("barrier", step.index):
             await ctx.journal.settled()
@@ -231,6 +244,7 @@ async def measure_program(ctx: RunContext, step: Step) -> None:
             outcome = await job.run()
         with ctx.phase("collect", step.index):
             take_result(job, outcome)
+            await keep_reports(job, outcome)
     finally:
         await tidy(ctx, sessions_of(ctx, step), cluster.launch)
 
@@ -278,6 +292,30 @@ def take_result(job: MpiJob, outcome: Outcome) -> None:
             session.enter("done", "" if clean else "ended early")
 
 
+async def keep_reports(job: MpiJob, outcome: Outcome) -> None:
+    """Keep what the program reports in files as an archive of the run, and remove it from the directory.
+
+    What a cut-off program left stays where it is, with its files.
+    """
+    if not job.program.files(job.directory) or not outcome.collected or job.ctx.stop_mode is not None:
+        return
+    head, reports = job.sessions[job.cluster.head], posixpath.join(job.directory, REPORTS)
+    argv = ["tar", "-C", job.directory, "-cf", "-", REPORTS]
+    task = HostTask(host=head.name, randseed=0, job_file="", argv=argv)
+    load = TaskLoad(job.step, "collect", task, ReportsReader(head.name, job.step), "reports")
+    run = TaskRun(head, load, job.ctx.run_dir, job.ctx.plan.lease_s)
+    try:
+        await run.start(armed=False)
+        ended = await run.follow("collecting")
+        run.keep()
+        if ended.exit_code != 0:
+            head.say("warning", f"reports are not kept, they stay in {reports}: tar {how(ended.exit_code)}")
+            return
+        await head.ask(lambda agent: made.unmake_tree(agent, "remove", reports, head.known))
+    except HostError as error:
+        head.say("warning", f"reports stay in {reports}: {error.message}")
+
+
 def causes(job: MpiJob, outcome: Outcome) -> list[tuple[str, str, str]]:
     """Return (host, code, message) of all that went wrong, the first cause first."""
     head = job.cluster.head
@@ -301,13 +339,14 @@ async def adopt_program(ctx: RunContext, step: Step, tasks: dict[str, TaskStarte
     sessions = {session.name: session for session in sessions_of(ctx, step)}
     facts = {name: parse_facts({}) for name in sessions}  # nothing is known of them any more
     cluster = Cluster(step.tool, program, facts, family_of(program.launch, facts[step.hosts[0]]))
-    job = MpiJob(ctx, step, cluster, program, "")
+    job = MpiJob(ctx, step, cluster, program, working_directory(ctx, step, program.launch))
     with ctx.phase("measure", step.index):
         alive = await _reopen_all(job, sessions, tasks)
         outcome = await job.run()
     with ctx.phase("collect", step.index):
         cluster.tried = job.reader.tried()
         take_result(job, outcome)
+        await keep_reports(job, outcome)
     await tidy(ctx, sessions_of(ctx, step), program.launch)
     return alive, outcome
 

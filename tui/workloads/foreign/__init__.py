@@ -9,7 +9,7 @@ from importlib import import_module
 
 from tui.workloads.base import Format
 
-FORMATS = ("wekatester", "cbt", "elmaestro", "io500")  # what others contain before those that contain it
+FORMATS = ("wekatester", "cbt", "elmaestro")  # what others contain before those that contain it
 
 
 def formats() -> list[Format]:

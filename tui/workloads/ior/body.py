@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
-Scalar = str | bool | int | float
+from tui.workloads.mpi_body import MpiBody, Scalar
 
 # Options that benchtui sets itself, or whose output it does not read. What is left is passed on as it stands.
 OWN_OPTIONS = {
@@ -60,13 +60,9 @@ def known_option(option: str) -> str:
     return text
 
 
-class Ior(BaseModel):
+class Ior(MpiBody):
     """The IOR command of a profile; unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
-
-    directory: Scalar = Field(description="Directory of the file system under test; each run has a folder in it (-o)")
-    ranks_per_host: Scalar = Field(description="MPI ranks on each host")
     transfer: Scalar = Field(description="Bytes of each I/O (-t)")
     block: Scalar = Field(description="Bytes that a rank writes in one piece, in each segment (-b)")
     segments: Scalar = Field(1, description="How many blocks each rank has (-s)")
@@ -88,19 +84,3 @@ class Ior(BaseModel):
         default_factory=list, description="More options of IOR, one an entry, such as -g or '-l random'"
     )
     program: Scalar = Field("ior", description="IOR on the hosts: a name on PATH, or an absolute path")
-    mpi: Literal["auto", "mpich", "openmpi"] = Field(
-        "auto", description="Family of MPI; auto: the one that IOR was built with"
-    )
-    launcher: Literal["benchtui", "plain"] = Field(
-        "benchtui",
-        description="How ranks get to the hosts: over benchtui's own connections, or plain: mpiexec on the first host "
-        "logs in to the others by its own SSH",
-    )
-    addresses: Scalar = Field(
-        "auto",
-        description="Addresses at which the hosts reach each other: 'auto' (where SSH reached them), a network such as "
-        "10.0.0.0/24, or host=address pairs with commas between",
-    )
-    env: dict[str, Scalar] = Field(
-        default_factory=dict, description="Environment of the ranks, such as UCX_NET_DEVICES; nothing else travels"
-    )

@@ -16,7 +16,7 @@ from tui.model.profile import ParamValue, Profile, expand, scalar_text
 from tui.model.quantities import parse_duration, parse_size
 from tui.workloads.ior.body import Ior
 from tui.workloads.ior.output import PHASES
-from tui.workloads.mpi_plan import COUNTS, OWN_DIRECTORY, launch_problems, launcher_text
+from tui.workloads.mpi_plan import COUNTS, OWN_DIRECTORY, launch_of, launch_problems, launcher_text, step_of
 
 APIS = ("POSIX", "MPIIO", "MMAP")
 MOST_BYTES = 1 << 50  # of one size
@@ -80,19 +80,8 @@ def build_steps(
         raise UsageError(f"{profile.profile} has no ior: section")
     launch = resolve(profile.profile, profile.body, params)
     text = launch_text(launch, len(hosts))
-    return [
-        Step(
-            index=0,
-            name=profile.profile,
-            tool="ior",
-            params=dict(params),
-            tasks=[_task(launch, host.name, seeds[host.name], text) for host in hosts],
-            runtime_s=None,
-            directions=list(shape_of(launch.options).phases),
-            in_flight=launch.ranks(len(hosts)),
-            mpi=launch,
-        )
-    ]
+    tasks = [_task(launch, host.name, seeds[host.name], text) for host in hosts]
+    return [step_of(profile, params, launch, tasks, shape_of(launch.options).phases)]
 
 
 def resolve(tag: str, spec: Ior, params: Mapping[str, ParamValue]) -> MpiLaunch:
@@ -108,18 +97,14 @@ def resolve(tag: str, spec: Ior, params: Mapping[str, ParamValue]) -> MpiLaunch:
     sizes = [f"-t {transfer}", f"-b {block}", f"-s {texts['segments']}"]
     seconds = _whole_seconds(texts["stonewall"])
     wall = [f"-D {seconds}", WEAR_OUT] if seconds else []
-    return MpiLaunch(
-        directory=posixpath.normpath(texts["directory"]),
-        ranks_per_host=int(texts["ranks_per_host"]),
+    return launch_of(
+        spec,
+        texts,
+        values,
         items=0 if wall else block // transfer * int(texts["segments"]),
         iterations=int(texts["iterations"]),
         stride="",
         options=(f"-a {texts['api'].upper()}", *sizes, *phases, *flags, *wall, *more),
-        program=texts["program"],
-        family=spec.mpi,
-        launcher=spec.launcher,
-        addresses=texts["addresses"],
-        env={name: expand(value, values) for name, value in spec.env.items()},
         bytes_per_op=transfer,
     )
 

@@ -9,24 +9,19 @@ from msgspec.structs import replace
 
 from tui.metrics import units
 from tui.model.event import MetadataResult
-from tui.model.plan import MpiLaunch, Step
 from tui.workloads.base import Doubt, LogLine
 from tui.workloads.ior.output import version_of
 from tui.workloads.ior.plan import arguments, cache_warning, files_needed, shape_of
 from tui.workloads.ior.reader import IorReader, TrialReader
-from tui.workloads.mpi import Tried
+from tui.workloads.mpi import StepProgram, Tried
 
 RANKS_CSV_SINCE = (4, 0)  # the option for figures of each rank
 IOS_OF_A_TRIAL = 2  # the fewest that can be shuffled
 
 
 @dataclass(frozen=True, slots=True)
-class IorProgram:
+class IorProgram(StepProgram):
     """Implements `tui.workloads.mpi.MpiProgram`."""
-
-    step: Step
-    launch: MpiLaunch
-    is_trial: bool = False
 
     def trial(self) -> IorProgram:
         """Return one rank a host with two I/Os, with the profile's own options."""

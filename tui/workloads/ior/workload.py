@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from tui.workloads.base import Doubt, ExecutorName, ImportedOutput, LatencyKind, Reader, Workload
+from tui.workloads.base import Doubt, ImportedOutput
+from tui.workloads.mpi_workload import MpiWorkload
 
 if TYPE_CHECKING:
     from tui.model.address import HostAddress
-    from tui.model.event import MetadataResult, PhaseName
+    from tui.model.event import MetadataResult
     from tui.model.plan import Step
-    from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
-    from tui.model.yaml_text import YamlDocument
     from tui.workloads.ior.body import Ior
     from tui.workloads.ior.program import IorProgram
     from tui.workloads.terms import GivenTerms, JobTerm, TermJob
@@ -26,13 +25,11 @@ ADVICE = {
 }
 
 
-class IorWorkload(Workload):
+class IorWorkload(MpiWorkload):
     """IOR on all hosts at once."""
 
     name = "ior"
-    job_file = "job.fio"
-    executor: ExecutorName = "mpi"
-    reports: Literal["samples", "operations"] = "operations"
+    title = "IOR"
     latency_meaning = "mean over the I/Os of one rank, of the rank where it is least"  # ior.c, ReduceIterResults
 
     stand_in = MappingProxyType({"directory": "/", "ranks_per_host": 1, "transfer": "1m", "block": "1m"})
@@ -42,17 +39,6 @@ class IorWorkload(Workload):
         from tui.workloads.ior.body import Ior
 
         return Ior
-
-    def problems(self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]) -> Iterator[Problem]:
-        """Yield what goes with other load generators only."""
-        if profile.warmup is not None:
-            yield document.problem(("warmup",), "IOR has no warm-up: it makes and removes its own files", key=True)
-        if profile.prepare.precondition is not None:
-            message = "IOR has no preconditioning: it makes and removes its own files"
-            yield document.problem(("prepare", "precondition"), message, key=True)
-        if not isinstance(profile.repeat, int):
-            message = "IOR is repeated a number of times; within one run it has iterations of its own"
-            yield document.problem(("repeat", "until"), message, key=True)
 
     def build_steps(
         self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]
@@ -77,12 +63,6 @@ class IorWorkload(Workload):
         options = ("-a POSIX", "-t 4096", "-b 4096", "-s 1", "-w", "-F")
         launch = MpiLaunch("/tmp", 1, 1, 1, options=options, program=self.name, bytes_per_op=4096)
         return IorProgram(Step(0, self.name, self.name, {}, [], None, mpi=launch), launch)
-
-    def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> Reader:
-        """Return a reader: of mpiexec on the first host, of a proxy on the others."""
-        from tui.workloads.mpi import ProxyReader
-
-        return self.program(step).reader(len(step.tasks)) if host == step.hosts[0] else ProxyReader(host, step)
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
         """Return what max and min are: the same in all versions, from the first open to the last close of all ranks."""

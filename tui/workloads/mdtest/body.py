@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
-Scalar = str | bool | int | float
+from tui.workloads.mpi_body import MpiBody, Scalar
 
 # Options that benchtui sets itself, or whose output it does not read. What is left is passed on as it stands.
 OWN_OPTIONS = {
@@ -44,13 +44,9 @@ def known_option(option: str) -> str:
     return text
 
 
-class Mdtest(BaseModel):
+class Mdtest(MpiBody):
     """The mdtest command of a profile; unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
-
-    directory: Scalar = Field(description="Directory of the file system under test (-d); each run has a folder in it")
-    ranks_per_host: Scalar = Field(description="MPI ranks on each host")
     items: Scalar = Field(description="Files of each rank (-n)")
     iterations: Scalar = Field(1, description="Repetitions within one mdtest (-i)")
     stride: Scalar = Field(
@@ -60,19 +56,3 @@ class Mdtest(BaseModel):
         default_factory=list, description="More options of mdtest, one an entry, such as -F, -u, '-w 3901'"
     )
     program: Scalar = Field("mdtest", description="mdtest on the hosts: a name on PATH, or an absolute path")
-    mpi: Literal["auto", "mpich", "openmpi"] = Field(
-        "auto", description="Family of MPI; auto: the one that mdtest was built with"
-    )
-    launcher: Literal["benchtui", "plain"] = Field(
-        "benchtui",
-        description="How ranks get to the hosts: over benchtui's own connections, or plain: mpiexec on the first host "
-        "logs in to the others by its own SSH",
-    )
-    addresses: Scalar = Field(
-        "auto",
-        description="Addresses at which the hosts reach each other: 'auto' (where SSH reached them), a network such as "
-        "10.0.0.0/24, or host=address pairs with commas between",
-    )
-    env: dict[str, Scalar] = Field(
-        default_factory=dict, description="Environment of the ranks, such as UCX_NET_DEVICES; nothing else travels"
-    )

@@ -13,7 +13,7 @@ from tui.model.profile import ParamValue, Profile, expand, scalar_text
 from tui.workloads.mdtest.body import Mdtest
 from tui.workloads.mdtest.output import arguments, bytes_per_file, inodes_needed, item_phases
 from tui.workloads.mdtest.program import NEXT_CLIENT, Placement, shift_of, shift_warning, stride_for
-from tui.workloads.mpi_plan import COUNTS, OWN_DIRECTORY, launch_problems, launcher_text
+from tui.workloads.mpi_plan import COUNTS, OWN_DIRECTORY, launch_of, launch_problems, launcher_text, step_of
 
 KINDS = (("up to 3.2", "3.2"), ("3.3 and newer", "3.3"))
 
@@ -26,18 +26,8 @@ def build_steps(
         raise UsageError(f"{profile.profile} has no mdtest: section")
     launch = resolve(profile.profile, profile.body, params)
     text = launch_text(launch, len(hosts))
-    return [
-        Step(
-            index=0,
-            name=profile.profile,
-            tool="mdtest",
-            params=dict(params),
-            tasks=[_task(launch, host.name, seeds[host.name], text) for host in hosts],
-            runtime_s=None,
-            directions=list(item_phases(launch.options)),
-            mpi=launch,
-        )
-    ]
+    tasks = [_task(launch, host.name, seeds[host.name], text) for host in hosts]
+    return [step_of(profile, params, launch, tasks, item_phases(launch.options))]
 
 
 def resolve(tag: str, spec: Mdtest, params: Mapping[str, ParamValue]) -> MpiLaunch:
@@ -50,18 +40,14 @@ def resolve(tag: str, spec: Mdtest, params: Mapping[str, ParamValue]) -> MpiLaun
     options = tuple(expand(option, values) for option in spec.options)
     if found := [*_problems(tag, texts)]:
         raise UsageError(found)
-    return MpiLaunch(
-        directory=posixpath.normpath(texts["directory"]),
-        ranks_per_host=int(texts["ranks_per_host"]),
+    return launch_of(
+        spec,
+        texts,
+        values,
         items=int(texts["items"]),
         iterations=int(texts["iterations"]),
         stride=texts["stride"],
         options=options,
-        program=texts["program"],
-        family=spec.mpi,
-        launcher=spec.launcher,
-        addresses=texts["addresses"],
-        env={name: expand(value, values) for name, value in spec.env.items()},
     )
 
 

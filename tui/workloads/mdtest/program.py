@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from tui.model.event import MetadataResult
-from tui.model.plan import MpiLaunch, Step
 from tui.workloads.base import Doubt, LogLine
 from tui.workloads.mdtest.output import MULTIPLIES_STRIDE, arguments, at_least, inodes_needed, trial_options
 from tui.workloads.mdtest.reader import MdtestReader, TrialReader
-from tui.workloads.mpi import Tried
+from tui.workloads.mpi import StepProgram, Tried
 
 NEXT_CLIENT = "next-client"
 PHASES_BACK = {"stat": 1, "read": 2, "remove": 3}  # how many shifts after the creation
@@ -118,12 +117,8 @@ def shift_warning(shift: Shift) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class MdtestProgram:
+class MdtestProgram(StepProgram):
     """Implements `tui.workloads.mpi.MpiProgram`."""
-
-    step: Step
-    launch: MpiLaunch
-    is_trial: bool = False
 
     def trial(self) -> MdtestProgram:
         """Return one rank a host with one file each, with the profile's own options."""

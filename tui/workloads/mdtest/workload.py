@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from tui.workloads.base import Doubt, ExecutorName, ImportedOutput, LatencyKind, Reader, Workload
+from tui.workloads.base import Doubt, ImportedOutput
+from tui.workloads.mpi_workload import MpiWorkload
 
 if TYPE_CHECKING:
     from tui.model.address import HostAddress
-    from tui.model.event import MetadataResult, PhaseName
+    from tui.model.event import MetadataResult
     from tui.model.plan import Step
-    from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
-    from tui.model.yaml_text import YamlDocument
     from tui.workloads.mdtest.body import Mdtest
     from tui.workloads.mdtest.program import MdtestProgram
     from tui.workloads.terms import GivenTerms, JobTerm, TermJob
@@ -28,13 +27,11 @@ ADVICE = {
 }
 
 
-class MdtestWorkload(Workload):
+class MdtestWorkload(MpiWorkload):
     """mdtest on all hosts at once."""
 
     name = "mdtest"
-    job_file = "job.fio"
-    executor: ExecutorName = "mpi"
-    reports: Literal["samples", "operations"] = "operations"
+    title = "mdtest"
     iterations_of: Literal["rank 0", "all ranks"] = "rank 0"
 
     stand_in = MappingProxyType({"directory": "/", "ranks_per_host": 1, "items": 1})
@@ -44,17 +41,6 @@ class MdtestWorkload(Workload):
         from tui.workloads.mdtest.body import Mdtest
 
         return Mdtest
-
-    def problems(self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]) -> Iterator[Problem]:
-        """Yield what goes with other load generators only."""
-        if profile.warmup is not None:
-            yield document.problem(("warmup",), "mdtest has no warm-up: it makes and removes its own files", key=True)
-        if profile.prepare.precondition is not None:
-            message = "mdtest has no preconditioning: it makes and removes its own files"
-            yield document.problem(("prepare", "precondition"), message, key=True)
-        if not isinstance(profile.repeat, int):
-            message = "mdtest is repeated a number of times; within one run it has iterations of its own"
-            yield document.problem(("repeat", "until"), message, key=True)
 
     def build_steps(
         self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]
@@ -78,12 +64,6 @@ class MdtestWorkload(Workload):
 
         launch = MpiLaunch("/tmp", ranks_per_host=1, items=1, iterations=1)
         return MdtestProgram(Step(0, self.name, self.name, {}, [], None, mpi=launch), launch)
-
-    def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> Reader:
-        """Return a reader: of mpiexec on the first host, of a proxy on the others."""
-        from tui.workloads.mpi import ProxyReader
-
-        return self.program(step).reader(len(step.tasks)) if host == step.hosts[0] else ProxyReader(host, step)
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
         """Return what max and min are in this version."""

@@ -1,0 +1,3 @@
+"""IO500: IOR, mdtest and find in the order and by the rules of the IO500 list, with its score."""
+
+from __future__ import annotations

@@ -1,0 +1,59 @@
+"""What a profile says of IO500: the settings of its ini file. Values may name parameters: '{stonewall}'."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from tui.workloads.mpi_body import MpiBody, Scalar
+
+SETTING = re.compile(r"[A-Za-z0-9-]+\.[A-Za-z0-9-]+")
+OWN_SETTINGS = {
+    "global.datadir": "directory",
+    "global.resultdir": "nothing: results are kept with the run",
+    "global.timestamp-datadir": "nothing: each run has a directory of its own",
+    "global.timestamp-resultdir": "nothing: each run has a directory of its own",
+    "global.drop-caches": "drop_caches",
+    "debug.stonewall-time": "stonewall",
+}
+REFUSED_SETTINGS = {
+    "debug.pause-dir": "a pause would be taken for a part of a phase",
+    "global.drop-caches-cmd": "it runs any command on every host",
+    "find.external-script": "it runs any command on the first host",
+    "find-easy.external-script": "it runs any command on the first host",
+    "find-hard.external-script": "it runs any command on the first host",
+    "global.verbosity": "the output of other verbosities is not read",
+}
+
+
+def known_setting(name: str) -> str:
+    """Refuse a setting that benchtui sets itself, or that cannot be used. Raises ValueError."""
+    if not SETTING.fullmatch(name):
+        raise ValueError(f"'{name}' is not a setting: write SECTION.KEY, such as ior-easy.transferSize")
+    if name in OWN_SETTINGS:
+        raise ValueError(f"{name} is not written here; it is set by: {OWN_SETTINGS[name]}")
+    if name in REFUSED_SETTINGS:
+        raise ValueError(f"{name} cannot be used: {REFUSED_SETTINGS[name]}")
+    if name.endswith(".run"):
+        raise ValueError(f"{name} is not written here; it is set by: skip")
+    return name
+
+
+class Io500(MpiBody):
+    """The IO500 of a profile; unknown keys are errors."""
+
+    program: Scalar = Field("io500", description="IO500 on the hosts: a name on PATH, or an absolute path")
+    stonewall: Scalar = Field(
+        300, description="Seconds that a write phase takes at least ([debug] stonewall-time); only 300 is submittable"
+    )
+    skip: Scalar = Field(
+        "none", description="Phases that are not run, with commas between, such as ior-rnd4K-easy-read; or none"
+    )
+    drop_caches: Scalar = Field(
+        False, description="IO500 drops the caches of the clients before each phase, by sudo ([global] drop-caches)"
+    )
+    settings: dict[Annotated[str, AfterValidator(known_setting)], Scalar] = Field(
+        default_factory=dict, description="More settings of its ini file as SECTION.KEY, such as ior-easy.transferSize"
+    )

@@ -1,0 +1,215 @@
+"""Parse what IO500 prints: its phases, why one is invalid, and its score. Runs and imports are read by this alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import geometric_mean
+
+from tui.model.event import ALL_OVER, MetadataIteration, MetadataPhase, MetadataResult, OperationResult
+
+TITLE = re.compile(r"^IO500 version (?P<version>\S+)")
+PHASE = re.compile(
+    r"^\[(?P<scored>RESULT| +)\] +(?P<name>[\w-]+) +"
+    r"(?P<said>(?P<value>\d[\d.]*) (?P<unit>GiB/s|kIOPS) : time (?P<seconds>\d[\d.]*) seconds"
+    r"(?P<invalid> *\[INVALID\])?)"
+)
+SCORE = re.compile(
+    r"^\[SCORE \] (?P<said>Bandwidth (?P<bandwidth>\d[\d.]*) GiB/s : IOPS (?P<metadata>\d[\d.]*) kiops"
+    r"(?: : TOTAL (?P<total>\d[\d.]*))?(?P<invalid> *\[INVALID\])?)"
+)
+REASON = re.compile(r"^ERROR INVALID (?:\([^()]*\) )?(?P<why>.+)$")
+STORED = "The result files are stored in the directory:"
+PHASES = (
+    "ior-easy-write", "mdtest-easy-write", "ior-hard-write", "mdtest-hard-write", "find", "ior-easy-read",
+    "mdtest-easy-stat", "ior-hard-read", "mdtest-hard-stat", "mdtest-easy-delete", "mdtest-hard-read",
+    "mdtest-hard-delete", "ior-rnd4K-easy-read",
+)  # fmt: skip
+GIB = 1 << 30
+EASY_BYTES = 2 << 20  # of an I/O of ior-easy, unless its ini file says otherwise
+BYTES_PER_OP = {"ior-hard": 47008, "ior-rnd4K-easy": 4096}  # by the rules
+MOST_REASONS = 3
+OFF = 1e-3  # of a mean of figures with six digits
+
+Event = MetadataPhase | MetadataIteration
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedPhase:
+    """One phase as it was printed; `why` it is invalid, by IO500's own words before it."""
+
+    value: float
+    unit: str
+    seconds: float
+    said: str
+    scored: bool
+    invalid: bool
+    why: Sequence[str] = ()
+
+
+@dataclass
+class Io500Output:
+    """What one IO500 has printed so far. It does not print its ranks: there are as many as were launched."""
+
+    step: int = 0
+    ranks: int = 0
+    skip: Sequence[str] = ()
+    easy_bytes: int = EASY_BYTES
+    version: str = ""
+    nodes: int = 0
+    titles: int = 0
+    phase: str = ""
+    phases: dict[str, PrintedPhase] = field(default_factory=dict)
+    scores: dict[str, float] = field(default_factory=dict)
+    said: str = ""
+    invalid: bool = False
+    finished: bool = False
+    reasons: list[str] = field(default_factory=list)  # of the phase to come
+    of_run: list[str] = field(default_factory=list)  # of no phase: its settings
+    told: Mapping[str, Sequence[str]] = field(default_factory=dict)  # reasons of phases, by its result.txt
+
+    @property
+    def started(self) -> bool:
+        """Whether the ranks run."""
+        return self.titles > 0
+
+    @property
+    def tasks(self) -> int:
+        """Ranks: each prints a title of its own when they do not know each other."""
+        return 1 if self.titles > 1 else self.ranks
+
+    def line(self, text: str, now_s: float = 0.0) -> list[Event] | None:
+        """Take one line; return what it tells, None when a person must see to it."""
+        if match := TITLE.match(text):
+            self.titles += 1
+            self.version = match["version"].removeprefix("io500-")
+            return [self._enter(self._after(""))]
+        if match := REASON.match(text):
+            self._invalid(match["why"].strip())
+            return None
+        if match := PHASE.match(text):
+            return self._phase(match)
+        if match := SCORE.match(text):
+            self.said, self.invalid = match["said"], bool(match["invalid"])
+            self.scores = {name: float(match[name]) for name in ("total", "bandwidth", "metadata") if match[name]}
+            over = self.end(now_s)
+            return [over] if over else []
+        if text.startswith(STORED):
+            self.finished = True
+            return []
+        return None
+
+    def end(self, now_s: float) -> MetadataPhase | None:
+        """Return that the last phase is over, once; None when none was begun."""
+        return self._enter(ALL_OVER) if self.phase not in ("", ALL_OVER) else None
+
+    def operations(self) -> dict[str, OperationResult]:
+        """Return what was measured, by phase; those that did nothing are left out."""
+        return {name: self._operation(name, each) for name, each in self.phases.items() if each.value > 0}
+
+    def why_invalid(self) -> list[str]:
+        """Return why IO500 calls its result invalid, in its own words."""
+        of_phases = [
+            f"{name}: {'; '.join(each.why[:MOST_REASONS]) or 'no reason printed'}"
+            for name, each in self.phases.items()
+            if each.invalid
+        ]
+        found = [*self.of_run, *of_phases]
+        return found or (["no reason printed"] if self.invalid else [])
+
+    def wrong_means(self) -> Iterator[tuple[str, str]]:
+        """Yield where the score has another mean than its phases: some of them are missing, or were changed."""
+        for unit, name in (("GiB/s", "bandwidth"), ("kIOPS", "metadata")):
+            values = [each.value for each in self.phases.values() if each.scored and each.unit == unit and each.value]
+            said, own = self.scores.get(name), geometric_mean(values) if values else 0.0
+            if said is not None and abs(own - said) > OFF * said:
+                yield "io500-score", f"the score is made of {said:.6g} {unit}; its phases have {own:.6g} in the mean"
+
+    def result(self, *, final: bool) -> MetadataResult | None:
+        """Return what was measured; None when no phase ended."""
+        if not (operations := self.operations()):
+            return None
+        return MetadataResult(
+            t=0.0,
+            step=self.step,
+            tool="io500",
+            version=self.version,
+            tasks=self.tasks,
+            nodes=self.nodes,
+            items=0,
+            iterations=1,
+            operations=operations,
+            final=final,
+            scores=dict(self.scores),
+            printed=[f"score: {self.said}"] if self.said else [],
+            invalid=self.why_invalid(),
+        )
+
+    def _invalid(self, why: str) -> None:
+        """Keep why something is invalid. Settings are judged before the first phase, which has times to say."""
+        of_settings = not self.phases and not self.reasons and " needed " not in why and "untime" not in why
+        (self.of_run if of_settings else self.reasons).append(why)
+
+    def _phase(self, match: re.Match[str]) -> list[Event]:
+        name = match["name"]
+        each = PrintedPhase(
+            float(match["value"]),
+            match["unit"],
+            float(match["seconds"]),
+            match["said"],
+            match["scored"] == "RESULT",
+            bool(match["invalid"]),
+            tuple(self.reasons or self.told.get(name, ())),
+        )
+        self.phases[name] = each
+        self.reasons = []
+        if name not in PHASES and not each.value:  # the phase `timestamp` measures nothing
+            return []
+        operation = self._operation(name, each)
+        told = MetadataIteration(
+            t=0.0,
+            step=self.step,
+            operation=name,
+            iteration=1,
+            seconds=each.seconds,
+            rate=operation.mean or 0.0,
+            bytes_per_op=operation.bytes_per_op,
+        )
+        following = self._after(name)
+        events: list[Event] = [told] if each.value else []
+        return [*events, self._enter(following)] if following else events
+
+    def _operation(self, name: str, each: PrintedPhase) -> OperationResult:
+        moved = self._bytes_per_op(name) if each.unit == "GiB/s" else 0
+        rate = each.value * GIB / moved if moved else round(each.value * 1000, 3)
+        return OperationResult(
+            mean=rate, iterations=[rate], seconds=[each.seconds], bytes_per_op=moved, printed=each.said
+        )
+
+    def _bytes_per_op(self, name: str) -> int:
+        return BYTES_PER_OP.get(name.rpartition("-")[0], self.easy_bytes)
+
+    def _after(self, name: str) -> str:
+        """Return the phase that follows one of a standard run; empty: none that is known."""
+        later = PHASES[PHASES.index(name) + 1 :] if name in PHASES else PHASES if not name else ()
+        return next((each for each in later if each not in self.skip), "")
+
+    def _enter(self, phase: str) -> MetadataPhase:
+        self.phase = phase
+        return MetadataPhase(t=0.0, step=self.step, phase=phase, iteration=1, iterations=1)
+
+
+def directions(skip: Sequence[str]) -> list[str]:
+    """Return the phases that run."""
+    return [name for name in PHASES if name not in skip]
+
+
+def easy_bytes_of(settings: Mapping[str, str]) -> int:
+    """Return the bytes of an I/O of ior-easy by its settings; of what cannot be read the usual ones."""
+    from tui.model.quantities import parse_size
+
+    try:
+        return parse_size(settings["ior-easy.transferSize"]) or EASY_BYTES
+    except (KeyError, ValueError):
+        return EASY_BYTES

@@ -1,0 +1,108 @@
+"""From a profile and hosts to the step that runs IO500 over all of them. Pure."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+
+from tui.metrics import units
+from tui.model.address import HostAddress
+from tui.model.plan import HostTask, MpiLaunch, Step
+from tui.model.problem import Problem, UsageError, did_you_mean
+from tui.model.profile import ParamValue, Profile, expand, scalar_text
+from tui.model.quantities import parse_duration
+from tui.workloads.io500.body import Io500
+from tui.workloads.io500.ini import FILE, ini_text, settings_of, skipped
+from tui.workloads.io500.output import PHASES, directions
+from tui.workloads.mpi import REPORTS
+from tui.workloads.mpi_plan import MOST_RANKS, OWN_DIRECTORY, launch_of, launch_problems, launcher_text, step_of
+
+VALID_S = 300
+LONGEST_S = 86400
+YES, NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+TEXTS = ("directory", "ranks_per_host", "program", "addresses", "stonewall", "skip", "drop_caches")
+OWN_DATA = ("ior-easy-write", "mdtest-easy-write", "ior-hard-write", "mdtest-hard-write")
+
+
+def build_steps(
+    profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], seeds: Mapping[str, int]
+) -> list[Step]:
+    """Return the one step of an IO500 profile on these hosts. Raises UsageError."""
+    if not isinstance(profile.body, Io500):
+        raise UsageError(f"{profile.profile} has no io500: section")
+    launch = resolve(profile.profile, profile.body, params)
+    text = launch_text(launch, len(hosts))
+    own = posixpath.join(launch.directory, OWN_DIRECTORY)
+    argv = [launch.program, posixpath.join(own, REPORTS, FILE)]
+    tasks = [
+        HostTask(host.name, seeds[host.name], text, argv, writes_bytes=None, required_dir=launch.directory)
+        for host in hosts
+    ]
+    return [step_of(profile, params, launch, tasks, directions(skipped(settings_of(launch.options))))]
+
+
+def resolve(tag: str, spec: Io500, params: Mapping[str, ParamValue]) -> MpiLaunch:
+    """Return the launch with all parameters replaced. Raises UsageError with every problem at once."""
+    values = {name: scalar_text(value) for name, value in params.items()}
+    texts = {name: expand(getattr(spec, name), values).strip() for name in TEXTS}
+    settings = {name: expand(value, values).strip() for name, value in spec.settings.items()}
+    if found := [*_problems(tag, texts, settings)]:
+        raise UsageError(found)
+    seconds = int(parse_duration(texts["stonewall"]))
+    own = {"global.drop-caches": "TRUE"} if texts["drop_caches"].lower() in YES else {}
+    own |= {"debug.stonewall-time": str(seconds)}
+    skip = {f"{name}.run": "FALSE" for name in _names(texts["skip"])}
+    options = tuple(f"{name}={value}" for name, value in (own | settings | skip).items())
+    return launch_of(spec, texts, values, items=0, iterations=1, stride="", options=options)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip() not in ("", "none")]
+
+
+def _problems(tag: str, texts: Mapping[str, str], settings: Mapping[str, str]) -> Iterator[Problem]:
+    yield from launch_problems(tag, "io500", texts, {"ranks_per_host": MOST_RANKS})
+    try:
+        seconds = parse_duration(texts["stonewall"])
+    except ValueError:
+        seconds = 0.0
+    if not (seconds.is_integer() and 1 <= seconds <= LONGEST_S):
+        found = texts["stonewall"]
+        yield Problem(f"{tag}: io500.stonewall: '{found}' is not a whole number of seconds from 1 to {LONGEST_S}")
+    if texts["drop_caches"].lower() not in (*YES, *NO):
+        yield Problem(f"{tag}: io500.drop_caches: '{texts['drop_caches']}' is neither true nor false")
+    for name in _names(texts["skip"]):
+        if name not in PHASES:
+            meant, known = did_you_mean(name, PHASES), ", ".join(PHASES)
+            yield Problem(f"{tag}: io500.skip: '{name}' is not a phase{meant}; allowed are {known}")
+    for name, value in settings.items():
+        if not value.isprintable():
+            yield Problem(f"{tag}: io500.settings: {name}: one printable line is allowed")
+
+
+def launch_text(launch: MpiLaunch, hosts: int) -> str:
+    """Return what is going to be launched: ranks, what IO500 will say of it, and its ini file."""
+    ranks, settings = launch.ranks(hosts), settings_of(launch.options)
+    own = posixpath.join(launch.directory, OWN_DIRECTORY)
+    lines = [
+        "[io500]",
+        f"ranks={units.plural(hosts, 'host')} x {launch.ranks_per_host} = {ranks}",
+        f"phases={', '.join(directions(skipped(settings)))}",
+        f"stonewall={settings['debug.stonewall-time']} s for each write phase",
+        f"launcher={launcher_text(launch, 'IO500')}",
+        f"addresses={launch.addresses}",
+        *(f"; {text}" for text in not_submittable(settings)),
+        f"; ini file, in {posixpath.join(own, REPORTS)}:",
+        *ini_text(launch, own).splitlines(),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def not_submittable(settings: Mapping[str, str]) -> list[str]:
+    """Return why IO500 will call the result invalid, as far as settings tell; empty: they allow a valid one."""
+    found = []
+    if settings["debug.stonewall-time"] != str(VALID_S):
+        found.append(f"not submittable: the stonewall is {settings['debug.stonewall-time']} s, not {VALID_S} s")
+    if lost := [name for name in skipped(settings) if name != PHASES[-1]]:
+        found.append(f"not submittable: without {', '.join(lost)}")
+    return found

@@ -1,0 +1,43 @@
+"""What load generators with executor "mpi" have in common: how their profiles are checked, who reads what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Literal
+
+from tui.workloads.base import ExecutorName, LatencyKind, Reader, Workload
+
+if TYPE_CHECKING:
+    from tui.model.event import PhaseName
+    from tui.model.plan import Step
+    from tui.model.problem import Problem
+    from tui.model.profile import Profile
+    from tui.model.yaml_text import YamlDocument
+
+
+class MpiWorkload(Workload):
+    """One MPI program on all hosts at once, called `title` in messages. It makes and removes its own files."""
+
+    title: str
+    job_file = "job.fio"
+    executor: ExecutorName = "mpi"
+    reports: Literal["samples", "operations"] = "operations"
+    within_a_run = "within one run it has iterations of its own"
+
+    def problems(self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]) -> Iterator[Problem]:
+        """Yield what goes with other load generators only."""
+        title = self.title
+        if profile.warmup is not None:
+            yield document.problem(("warmup",), f"{title} has no warm-up: it makes and removes its own files", key=True)
+        if profile.prepare.precondition is not None:
+            message = f"{title} has no preconditioning: it makes and removes its own files"
+            yield document.problem(("prepare", "precondition"), message, key=True)
+        if not isinstance(profile.repeat, int):
+            message = f"{title} is repeated a number of times; {self.within_a_run}"
+            yield document.problem(("repeat", "until"), message, key=True)
+
+    def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> Reader:
+        """Return a reader: of mpiexec on the first host, of a proxy on the others."""
+        from tui.workloads.mpi import ProxyReader
+
+        return self.program(step).reader(len(step.tasks)) if host == step.hosts[0] else ProxyReader(host, step)
