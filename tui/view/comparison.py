@@ -145,7 +145,7 @@ def _amount(change: Change) -> str:
         if not round(share, 3):
             return f"as fast as A in {change.title}"
         return f"{percent(share)} {'slower' if share > 0 else 'faster'} than A in {change.title}"
-    many, fewer = ("much", "less") if change.figure.metric == "bandwidth" else ("many", "fewer")
+    many, fewer = ("much", "less") if change.figure.metric in ("bandwidth", "score") else ("many", "fewer")
     if not round(share, 3):
         return f"as {many} {change.title} as A"
     return f"{percent(share)} {'more' if share > 0 else fewer} {change.title} than A"

@@ -55,16 +55,17 @@ def test_the_standard_run_changes_nothing_but_places(tmp_path: Path) -> None:
 
 
 def test_phases_settings_and_caches_stand_in_the_ini_file(tmp_path: Path) -> None:
-    made = ini(program(tmp_path, skip="find, ior-rnd4K-easy-read", drop_caches="true", stonewall="5"))
+    made = ini(program(tmp_path, skip="find, ior-rnd4K-easy-read", stonewall="5"))
     assert made["find"] == made["ior-rnd4K-easy-read"] == {"run": "FALSE"}
-    assert made["global"]["drop-caches"] == "TRUE" and made["debug"] == {"stonewall-time": "5"}
+    assert ini(program(tmp_path, keys="drop_caches: true"))["global"]["drop-caches"] == "TRUE"
+    assert made["debug"] == {"stonewall-time": "5"}
     assert made["ior-easy"] == {"blocksize": "32m"}
 
 
 @pytest.mark.parametrize(
     ("keys", "params", "message"),
     [
-        ("", {"skip": "ior-easy-wirte"}, "io500.skip: 'ior-easy-wirte' is not a phase (did you mean 'ior-easy-write'?)"),
+        ("", {"skip": "ior-easy-wirte"}, "'ior-easy-wirte' is not a phase (did you mean 'ior-easy-write'?)"),
         ("", {"stonewall": "0"}, "io500.stonewall: '0' is not a whole number of seconds from 1 to 86400"),
         ("settings: {global.datadir: /x}", {}, "global.datadir is not written here; it is set by: directory"),
         ("settings: {find.external-script: /x}", {}, "it runs any command on the first host"),
