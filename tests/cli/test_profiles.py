@@ -110,7 +110,7 @@ def test_check_says_what_is_right_and_all_that_is_wrong(home: Path, capsys: Capt
     assert code == 2
     assert out == f"{good}: ok (demo/quick)\n"
     tool, option, missing = err.splitlines()
-    assert tool == f"{bad}:6:7: tool: found 'foo'; allowed are 'elbencho', 'fio', 'ior', 'mdtest', 'suite'"
+    assert tool == f"{bad}:6:7: tool: found 'foo'; allowed are 'elbencho', 'fio', 'io500', 'ior', 'mdtest', 'suite'"
     assert option.startswith(f"{bad}:25:38: unknown fio option 'bss' (did you mean ") and "'bs'" in option
     assert missing == f"{tmp_path}/none.yaml: cannot be read: No such file or directory"
 

@@ -96,7 +96,7 @@ def test_its_profile_is_checked_and_planned(installed: Path, tmp_path: Path) -> 
         (
             "tool: ddsync",
             "tool: ddsink",
-            "3:7: tool: found 'ddsink'; allowed are 'ddsync', 'elbencho', 'fio', 'ior', 'mdtest', 'suite'",
+            "3:7: tool: found 'ddsink'; allowed are 'ddsync', 'elbencho', 'fio', 'io500', 'ior', 'mdtest', 'suite'",
         ),
         ("params:", "warmup: 3s\nparams:", "ddsync has no warm-up"),
     ],
@@ -117,7 +117,7 @@ def test_without_the_package_its_tool_is_not_known(tmp_path: Path) -> None:
         command("profiles", "check", PROFILE), env=environment(tmp_path), capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert "tool: found 'ddsync'; allowed are 'elbencho', 'fio', 'ior', 'mdtest', 'suite'" in done.stderr
+    assert "tool: found 'ddsync'; allowed are 'elbencho', 'fio', 'io500', 'ior', 'mdtest', 'suite'" in done.stderr
 
 
 def test_its_record_is_what_dd_printed_on_both_hosts(measured: Measured) -> None:

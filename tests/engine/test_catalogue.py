@@ -77,7 +77,7 @@ def test_a_folder_with_the_name_of_a_profile_is_listed_with_its_error(own: Path)
 def test_a_broken_copy_is_not_replaced_by_the_preset_behind_ones_back(own: Path) -> None:
     path = write(own, "weka/read-iops.yaml", PRESET.read_text().replace("tool: fio", "tool: foo"))
     told = refusal(Catalogue(own), "weka/read-iops")
-    assert told == f"{path}:6:7: tool: found 'foo'; allowed are 'elbencho', 'fio', 'ior', 'mdtest', 'suite'"
+    assert told == f"{path}:6:7: tool: found 'foo'; allowed are 'elbencho', 'fio', 'io500', 'ior', 'mdtest', 'suite'"
 
 
 def test_two_files_of_ones_own_may_not_share_a_tag(own: Path) -> None:

@@ -53,6 +53,7 @@ def test_latencies_are_better_when_they_are_small() -> None:
         "bandwidth": "higher",
         "latency": "lower",
         "ops": "higher",
+        "score": "higher",
     }
     assert BY_UNIT["ns"].best([3.0, 1.0, 2.0]) == 1.0
     assert BY_UNIT["iops"].best([(3.0, 7), (1.0, 9)]) == (3.0, 7)

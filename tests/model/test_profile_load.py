@@ -122,7 +122,7 @@ def test_drop_caches_no_is_the_word_however_yaml_reads_it(word: str) -> None:
         (
             "tool: fio",
             "tool: iozone",
-            "p.yaml:3:7: tool: found 'iozone'; allowed are 'elbencho', 'fio', 'ior', 'mdtest', 'suite'",
+            "p.yaml:3:7: tool: found 'iozone'; allowed are 'elbencho', 'fio', 'io500', 'ior', 'mdtest', 'suite'",
         ),
         ("tool: fio", "tool: fio\nversion: 0", "p.yaml:4:10: version: found 0; allowed is 1 or more"),
         ("tool: fio", "tool: fio\nversion: x", "p.yaml:4:10: version: found 'x'; allowed is a whole number"),
@@ -156,7 +156,7 @@ def test_drop_caches_no_is_the_word_however_yaml_reads_it(word: str) -> None:
         ),
         (
             "{metric: iops, direction: read}", "{metric: speed, direction: read}",
-            "p.yaml:13:20: headline.metric: found 'speed'; allowed are 'iops', 'bandwidth', 'latency', 'ops'",
+            "p.yaml:13:20: headline.metric: found 'speed'; allowed are 'iops', 'bandwidth', 'latency', 'ops', 'score'",
         ),
         (
             "{metric: iops, direction: read}", "{metric: latency, direction: read, percentile: 101}",

@@ -265,4 +265,5 @@ SUITES = {
 }  # fmt: skip
 SEARCHES = [f"capacity/{name}" for name in ("etcd-fsync", "nfs-8k", "oltp-4k-70r30w", "weka-read-latency")]
 ELBENCHO = [f"elbencho/{name}" for name in ("large-write", "large-randread", "randread-latency")]
-OTHERS = ["demo/quick", "weka/mdtest", "ior/file-per-process", *SEARCHES, *ELBENCHO, *SUITES["elbencho/files"]]
+IO500 = ["io500/standard", "io500/trial"]
+OTHERS = ["demo/quick", "weka/mdtest", "ior/file-per-process", *IO500, *SEARCHES, *ELBENCHO, *SUITES["elbencho/files"]]

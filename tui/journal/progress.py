@@ -151,6 +151,12 @@ class MetadataView(Struct):
         """Whether the tool has said its last: no phase goes on."""
         return self.result is not None or self.phase == ALL_OVER
 
+    def moved(self, operation: str, usual: int = 0) -> int:
+        """Return the bytes that each operation of a name moves; `usual` until one has ended."""
+        told = self.result.operations.get(operation) if self.result is not None else None
+        ended = next((each.bytes_per_op for each in self.finished if each.operation == operation), 0)
+        return (told.bytes_per_op if told is not None else ended) or usual
+
     def line(self, now_t: float) -> str:
         """Return where it is, in one line: "iteration 2 of 3: stat for 12 s; create 41.2k, ~ 1.1M ops/s"."""
         if not self.phase:

@@ -291,10 +291,7 @@ class HostResult(Event, tag="host_result"):
 
 
 class MetadataPhase(Event, tag="metadata_phase"):
-    """A phase of an MPI benchmark begins: create, write, ...; empty: ranks are launched; `ALL_OVER`: all has been said.
-
-    `seconds` and `ops` are of the phase that has just ended, as far as arrival times tell: an estimate.
-    """
+    """A phase of an MPI benchmark begins; empty: ranks are launched; `ALL_OVER`: all has been said."""
 
     step: int
     phase: str
@@ -302,7 +299,7 @@ class MetadataPhase(Event, tag="metadata_phase"):
     iterations: int
     ended: str = ""  # the phase before; empty: none
     ops: int = 0  # operations of that phase over all ranks
-    seconds: float | None = None
+    seconds: float | None = None  # that it took, as far as arrival times tell: an estimate
 
 
 ALL_OVER = "end"
@@ -332,24 +329,21 @@ class OperationResult(Struct, omit_defaults=True):
     bytes_per_op: int = 0  # that each operation moves; rates are then shown as bandwidth
     latency_s: list[float | None] = field(default_factory=list)  # of each iteration, as the tool defines it
     rank_seconds: list[float] = field(default_factory=list)  # of each rank, the mean of its iterations
-    printed: str = ""  # the figure as the tool printed it, where it has more to say of it than a number
+    printed: str = ""  # the figure as the tool printed it, with its own verdict
 
 
 class MetadataResult(Event, tag="metadata_result"):
-    """What an MPI metadata benchmark measured over all hosts.
-
-    `version` says what max and min mean: versions differ. `shift` is by how many ranks each phase moves on, -1 unknown.
-    """
+    """What an MPI metadata benchmark measured over all hosts."""
 
     step: int
     tool: str
-    version: str
+    version: str  # it says what max and min mean: versions differ
     tasks: int
     nodes: int
     items: int  # files, or I/Os, of each rank
     iterations: int
     operations: dict[str, OperationResult]
-    shift: int = -1
+    shift: int = -1  # by how many ranks each phase moves on, -1 unknown
     ranks_per_node: int = 0
     nodemap: str = ""
     final: bool = True

@@ -134,6 +134,11 @@ def operation_value(operation: OperationRecord | OperationResult | None, metric:
     return rate_of_operation(operation.mean, operation.bytes_per_op) if metric == "bandwidth" else operation.mean
 
 
+def name_width(metadata: MetadataRecord) -> int:
+    """Return the cells of the names of operations in a table."""
+    return max(NAME_WIDTH, *(len(name) + 2 for name in metadata.operations), 0)
+
+
 def metadata_lines(metadata: MetadataRecord, width: int = 80) -> list[str]:
     """Return the tables of operations as lines."""
     return [line for table in metadata_tables(metadata, width) for line in table]
@@ -149,7 +154,7 @@ def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]
     titles = "".join(f"{title:>{FIGURE_WIDTH}}" for title in ("max", "min", "mean", "std dev"))
     moving = {bool(each.bytes_per_op) for each in metadata.operations.values()}
     counted = "rate" if len(moving) > 1 else "bandwidth" if moving == {True} else "operations/s"
-    wide = max(NAME_WIDTH, *(len(name) + 2 for name in metadata.operations), 0)
+    wide = name_width(metadata)
     tables = [[f"{counted:<{wide}}{titles}"]]
     for name, each in metadata.operations.items():
         tables[0].append(_row(name, each, [each.max, each.min, each.mean, each.stddev], wide))

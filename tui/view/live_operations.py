@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from tui.journal.progress import Finished, MetadataView
     from tui.model.plan import Step
 
-COLOURS = {"write": "write", "create": "write", "stat": "read", "read": "latency", "remove": "other"}
+COLOURS = {
+    "write": "write", "create": "write", "stat": "read", "read": "latency", "remove": "other", "delete": "other"
+}  # fmt: skip
 LEAST_S = 1.0  # of a phase that a bound is told of
 
 
@@ -26,11 +28,12 @@ def operation_tiles(view: MetadataView | None, step: Step, hosts: int, now: floa
     """
     if view is None or not view.phase or step.mpi is None:
         return []
-    moved = step.mpi.bytes_per_op
+    usual = step.mpi.bytes_per_op
     phases: Sequence[str] = step.directions
     at = phases.index(view.phase) if view.phase in phases and not view.over else 0
     tiles: list[FigureTile] = []
     for place, phase in enumerate((*phases[at:], *phases[:at])):
+        moved = view.moved(phase, usual)
         if phase == view.phase and not view.over:
             planned = step.mpi.items * step.mpi.ranks(hosts)
             tiles.append(_running(view, phase, planned, now, moved))
@@ -40,6 +43,11 @@ def operation_tiles(view: MetadataView | None, step: Step, hosts: int, now: floa
             aside = "estimated" if found.estimated else ""
             tiles.append(_tile(f"{phase}  it. {found.iteration}", found.rate, moved, phase, aside, place))
     return tiles
+
+
+def colour_of(phase: str, otherwise: str = VALUE) -> str:
+    """Return the role of an operation's colour, by the last word of its name: mdtest-easy-stat is a stat."""
+    return COLOURS.get(phase.rpartition("-")[2], otherwise)
 
 
 def newest(view: MetadataView, phase: str, before: int | None = None) -> Finished | None:
@@ -77,6 +85,6 @@ def _tile(
     title: str, rate: float | None, moved: int, phase: str, aside: str = "", drop: int = 0, sign: str = ""
 ) -> FigureTile:
     if rate is None:
-        return FigureTile(title, UNKNOWN, "", COLOURS.get(phase, VALUE), aside, drop)
+        return FigureTile(title, UNKNOWN, "", colour_of(phase), aside, drop)
     number, unit = metric_of_operation(moved).split(rate_of_operation(rate, moved))
-    return FigureTile(title, sign + number, unit, COLOURS.get(phase, VALUE), aside, drop)
+    return FigureTile(title, sign + number, unit, colour_of(phase), aside, drop)

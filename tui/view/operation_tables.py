@@ -6,33 +6,33 @@ import textwrap
 from collections.abc import Sequence
 
 from tui.model.step_record import MetadataRecord
-from tui.record.headline import FIGURE_WIDTH, NAME_WIDTH, metadata_remarks, metadata_tables
+from tui.record.headline import FIGURE_WIDTH, metadata_remarks, metadata_tables, name_width
 from tui.text.line import LABEL, TEXT, TITLE, VALUE, Line, beside, clip
-from tui.view.live_operations import COLOURS
+from tui.view.live_operations import colour_of
 
 GAP = 4
-ITERATIONS_AT = NAME_WIDTH + 4 * FIGURE_WIDTH + GAP
-LEAST_ITERATIONS = NAME_WIDTH + 2 * FIGURE_WIDTH
 
 
 def operation_lines(metadata: MetadataRecord, width: int) -> list[Line]:
     """Return figures, notes and iterations; these stand beside the figures where there is room for two of them."""
-    has_room = width - ITERATIONS_AT >= LEAST_ITERATIONS
-    tables = metadata_tables(metadata, width - ITERATIONS_AT if has_room else width)
-    figures, *iterations = [_table_lines(table, width) for table in tables]
+    wide = name_width(metadata)
+    iterations_at = wide + 4 * FIGURE_WIDTH + GAP
+    has_room = width - iterations_at >= wide + 2 * FIGURE_WIDTH
+    tables = metadata_tables(metadata, width - iterations_at if has_room else width)
+    figures, *iterations = [_table_lines(table, width, wide) for table in tables]
     rates = iterations[0] if iterations else []
     notes = [
         Line.of((part, LABEL))
         for text in metadata_remarks(metadata)
         for part in textwrap.wrap(text, width, subsequent_indent="  ")
     ]
-    return [*beside(figures, rates, ITERATIONS_AT), *notes] if has_room else [*figures, *notes, *rates]
+    return [*beside(figures, rates, iterations_at), *notes] if has_room else [*figures, *notes, *rates]
 
 
-def _table_lines(table: Sequence[str], width: int) -> list[Line]:
+def _table_lines(table: Sequence[str], width: int, wide: int) -> list[Line]:
     header, *rows = table
     lines = [Line.of(*clip([(header, TITLE)], width))]
     for row in rows:
-        role = COLOURS.get(row[:NAME_WIDTH].strip(" ~"), TEXT)
-        lines.append(Line.of(*clip([(row[:NAME_WIDTH], role), (row[NAME_WIDTH:], VALUE)], width)))
+        role = colour_of(row[:wide].strip(" ~"), TEXT)
+        lines.append(Line.of(*clip([(row[:wide], role), (row[wide:], VALUE)], width)))
     return lines

@@ -29,7 +29,7 @@ from tui.text.line import (
 )
 from tui.text.plot import TimeAxis, axis_of, spread_over
 from tui.text.sparkline import Symbols, area
-from tui.view.live_operations import COLOURS, mean_of
+from tui.view.live_operations import colour_of, mean_of
 
 if TYPE_CHECKING:
     from tui.journal.progress import MetadataView
@@ -214,6 +214,7 @@ def is_of(name: str, lane: Lane) -> bool:
 
 
 NAME = 15
+LEAST_BAR = 12  # cells of an operation's bar with what is said behind it
 CELL = 10
 SPREAD = 9
 TOTAL = 11  # cells of a lane's time, or of its figure
@@ -271,24 +272,29 @@ def rate_lines(view: MetadataView, now: float, width: int, phases: tuple[str, ..
     """Return where it is, and a row an operation with its rates."""
     cell = beside.cell
     before = cell if beside.rates else 0
-    columns = max(1, min(view.iterations, (width - NAME - SPREAD - cell - before) // cell))
+    wide = max(NAME, *(len(phase) + 3 for phase in phases), 0)
+    columns = max(1, min(view.iterations, (width - wide - SPREAD - cell - before) // cell))
     first = max(1, view.iteration - columns + 1)
     shown = range(first, first + columns)
     head = Line.of(*clip([("Operations  ", "title"), *where(view, now)], width))
     titles = "".join(f"{f'it. {number}':>{cell}}" for number in shown) + f"{'mean':>{cell}}{'spread':>{SPREAD}}"
     metric = metric_of_operation(beside.bytes_per_op)
-    name = (fit(metric.counted or metric.title, NAME), LABEL)
+    moving = {view.moved(each.operation, beside.bytes_per_op) > 0 for each in view.finished}
+    name = (fit("rate" if len(moving) > 1 else metric.counted or metric.title, wide), LABEL)
     lines = [head, Line.of(name, (titles, LABEL), (f"{beside.word:>{before}}", LABEL))]
-    return [*lines, *(_operation(view, phase, shown, beside, before) for phase in phases)]
+    return [*lines, *(_operation(view, phase, shown, beside, (wide, before)) for phase in phases)]
 
 
-def _operation(view: MetadataView, phase: str, shown: range, beside: Beside, before: int = 0) -> Line:
-    """Return the rates of one operation, how far its iterations are apart, and that of the other run."""
-    other, moved = beside.rates.get(phase), beside.bytes_per_op
+def _operation(view: MetadataView, phase: str, shown: range, beside: Beside, cells: tuple[int, int]) -> Line:
+    """Return the rates of one operation, how far its iterations are apart, and that of the other run.
+
+    `cells` are those of its name and of the rate of the other run.
+    """
+    (wide, before), other, moved = cells, beside.rates.get(phase), view.moved(phase, beside.bytes_per_op)
     other_text = metric_of_operation(moved).text(rate_of_operation(other, moved)) if other is not None else ""
     rates = {each.iteration: each for each in view.finished if each.operation == phase}
     here = phase == view.phase and not view.over
-    runs: list[Run] = [(fit(f"{'› ' if here else '  '}{phase}", NAME), COLOURS.get(phase, TEXT))]
+    runs: list[Run] = [(fit(f"{'› ' if here else '  '}{phase}", wide), colour_of(phase, TEXT))]
     for number in shown:
         found, running = rates.get(number), here and number == view.iteration
         text = f"{'~' if found.estimated else ''}{found.text}" if found else "now" if running else "·"
@@ -313,14 +319,16 @@ def bar_lines(view: MetadataView, width: int, phases: tuple[str, ...], beside: B
     if len(numbers) < 2 and not (numbers and beside.rates):
         return []
     cell = (width - NAME) // len(phases)
+    if cell < LEAST_BAR:
+        return []
     best = {phase: max([*rates[phase].values(), beside.rates.get(phase, 0.0)], default=0.0) for phase in phases}
-    titles = [(fit(phase, cell), COLOURS.get(phase, TEXT)) for phase in phases]
+    titles = [(fit(phase, cell), colour_of(phase, TEXT)) for phase in phases]
     lines = [rule("Rate of each iteration", "beside the best", width), Line.of((" " * NAME, TEXT), *titles)]
     if beside.rates:
         runs = [run for phase in phases for run in _bar(beside.rates.get(phase), best[phase], cell, LABEL)]
         lines.append(Line.of((fit(f"  {beside.word}", NAME), LABEL), *runs))
     for number in numbers:
-        runs = [run for p in phases for run in _bar(rates[p].get(number), best[p], cell, COLOURS.get(p, TEXT))]
+        runs = [run for p in phases for run in _bar(rates[p].get(number), best[p], cell, colour_of(p, TEXT))]
         lines.append(Line.of((fit(f"  it. {number}", NAME), LABEL), *runs))
     return lines
 
@@ -406,7 +414,7 @@ def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> lis
         count = min(count, width - done)
         done += count
         text = _named(phase, count, whole=place == last) if known else "─" * count
-        runs.append((text, COLOURS.get(phase, TEXT) if known else FAINT))
+        runs.append((text, colour_of(phase, TEXT) if known else FAINT))
     return runs
 
 
@@ -427,4 +435,4 @@ def where(view: MetadataView, now: float) -> list[Run]:
     elapsed = units.duration(max(0.0, now - view.since_t))
     before = view.spans(view.iteration - 1).get(view.phase)
     of = f" of ~{units.duration(before)}" if before else ""
-    return [iteration, (f"  {view.phase} ", COLOURS.get(view.phase, "accent")), (f"for {elapsed}{of}", TEXT)]
+    return [iteration, (f"  {view.phase} ", colour_of(view.phase, "accent")), (f"for {elapsed}{of}", TEXT)]

@@ -295,7 +295,7 @@ def take_result(job: MpiJob, outcome: Outcome) -> None:
 async def keep_reports(job: MpiJob, outcome: Outcome) -> None:
     """Keep what the program reports in files as an archive of the run, and remove it from the directory.
 
-    What a cut-off program left stays where it is, with its files.
+    After a stop they stay where they are, with the files under test.
     """
     if not job.program.files(job.directory) or not outcome.collected or job.ctx.stop_mode is not None:
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import log2
 from typing import Any
 
@@ -10,7 +10,7 @@ from tui.metrics import units
 from tui.metrics.registry import BY_UNIT, metric_of_operation, rate_of_operation
 from tui.metrics.telemetry import parse_column
 from tui.model.record import RunRecord
-from tui.model.step_record import HostTelemetryRecord, StepRecord
+from tui.model.step_record import HostTelemetryRecord, OperationRecord, StepRecord
 from tui.record.cells import Cell, cells_of_record
 from tui.record.matrix import MatrixTable, main_axis, tables_of
 from tui.view.document import Chart
@@ -114,11 +114,15 @@ def _sweep_spec(
 
 
 def operations_chart(step: StepRecord) -> Iterator[Chart]:
-    """Yield the operations of an MPI benchmark, each iteration as a point."""
+    """Yield the operations of an MPI benchmark, each iteration as a point: those that move bytes, and the others."""
     found = step.metadata.operations if step.metadata is not None else {}
-    known = {name: each for name, each in found.items() if each.mean is not None}
-    if not known:
-        return
+    for moving in (True, False):
+        known = {n: each for n, each in found.items() if each.mean is not None and bool(each.bytes_per_op) is moving}
+        if known:
+            yield _operations_chart(known)
+
+
+def _operations_chart(known: Mapping[str, OperationRecord]) -> Chart:
     moved = {name: each.bytes_per_op for name, each in known.items()}
     unit = metric_of_operation(max(moved.values()))
     means = {name: rate_of_operation(each.mean, moved[name]) or 0.0 for name, each in known.items()}
@@ -147,7 +151,7 @@ def operations_chart(step: StepRecord) -> Iterator[Chart]:
     }
     spec = {"width": WIDTH, "height": ROW_PX * len(known), "layer": [bars, dots]}
     alt = f"{what}: " + ", ".join(f"{name} {unit.text(mean)}" for name, mean in means.items())
-    yield Chart("Operations side by side", spec, alt, "Marks are the iterations." if points else "")
+    return Chart("Operations side by side", spec, alt, "Marks are the iterations." if points else "")
 
 
 Seconds = list[float | None]

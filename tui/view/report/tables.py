@@ -154,10 +154,9 @@ def operations_table(found: MetadataRecord) -> DocumentTable:
     by = f", {whose}" if whose else ""
     heads = _right("max", "min", "mean", "std dev", *(f"iteration {number}{by}" for number in range(1, shown + 1)))
     rows = [_operation(name, each, shown) for name, each in found.operations.items()]
-    moving = any(each.bytes_per_op for each in found.operations.values())
-    return DocumentTable(
-        "Bandwidth" if moving else "Operations per second", [DocumentColumn("operation"), *heads], rows
-    )
+    moving = {bool(each.bytes_per_op) for each in found.operations.values()}
+    title = "Rates" if len(moving) > 1 else "Bandwidth" if True in moving else "Operations per second"
+    return DocumentTable(title, [DocumentColumn("operation"), *heads], rows)
 
 
 def _operation(name: str, each: OperationRecord, shown: int) -> list[TableCell]:
