@@ -94,10 +94,15 @@ class Cause:
     host: str | None = None
 
 
+SHOWN_COMMAND = 60  # characters
+
+
 async def _end_ranks(session: HostSession) -> None:
     swept = await session.agent.sweep(kill=True)
     if left := [each for each in swept if not is_telemetry(each.task)]:
-        session.say("warning", f"{len(left)} processes of the run were left, and were ended")
+        named = f"process {left[0].pid} ({left[0].command[:SHOWN_COMMAND]})"
+        more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+        session.say("warning", f"ended {named}{more}, left by the run")
 
 
 async def _lost(run: TaskRun) -> Outcome:

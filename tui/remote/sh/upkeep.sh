@@ -42,9 +42,10 @@ bt_say_process() { # PID MARKS
 }
 
 bt_say_loads() { # MARK...: the processes of loads with these marks
-  local each=''
+  local each='' marks=''
   for each in $(bt_marked "$@"); do
-    bt_say_process "${each%:*}" "$(bt_environ "${each%:*}" | grep '^BENCHTUI_[RHT]' | tr '\n' ' ')"
+    marks=$(bt_environ "${each%:*}" | grep '^BENCHTUI_[RHT]' | tr '\n' ' ')
+    [ -z "$marks" ] || bt_say_process "${each%:*}" "$marks" # without marks it has ended by itself since
   done
 }
 
