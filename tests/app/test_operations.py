@@ -10,6 +10,7 @@ import pytest
 from tests.app.journal_maker import RunMaker
 from tests.app.stage import SMALL, WIDE, stage
 from tui.analysis.previous_run import Behind
+from tui.app.screens import result_tiles
 from tui.app.screens.live_series import LANES, Beside, HostSecond, HostsOverTime, _cells, rate_lines, time_lines
 from tui.journal.progress import MetadataView
 from tui.journal.telemetry import HostTelemetry
@@ -24,7 +25,9 @@ from tui.model.event import (
     TelemetrySample,
 )
 from tui.model.plan import Headline, MpiLaunch, Plan, Step
+from tui.model.record import HeadlineRecord
 from tui.model.rundir import PLAN_FILE
+from tui.model.step_record import MetadataRecord, OperationRecord
 from tui.text.plot import TimeAxis
 from tui.view.live_operations import operation_tiles
 
@@ -243,6 +246,27 @@ def test_bandwidths_of_iterations_stand_apart() -> None:
         view.end_iteration(MetadataIteration(t=number + 0.5, step=0, operation="write", iteration=number, **moved))  # type: ignore[arg-type]
     line = rate_lines(view, 5.0, 90, ("write",), Beside(bytes_per_op=1 << 20))[2].plain
     assert line.split() == ["›", "write", *["2.00", "GiB/s"] * 4, "0.00", "%"]
+
+
+def test_bandwidths_and_counts_of_one_benchmark_stand_apart() -> None:
+    view = MetadataView(0, iterations=2)
+    for name, moved in (("easy-write", 1 << 20), ("easy-stat", 0)):
+        for number in (1, 2):
+            view.enter(phase(name, number, t=1.0))
+            ended = {"operation": name, "iteration": number, "seconds": 1.0, "rate": 1001.0, "bytes_per_op": moved}
+            view.end_iteration(MetadataIteration(t=1.5, step=0, **ended))  # type: ignore[arg-type]
+    _, _, *rows = rate_lines(view, 5.0, 90, ("easy-write", "easy-stat"), Beside())
+    assert rows[0].plain.split()[1:] == [*["1001", "MiB/s"] * 2, "·", "1001", "MiB/s", "0.00", "%"]
+    assert rows[1].plain.split()[2:] == ["1.00k", "1.00k", "·", "1.00k", "0.00", "%"]
+
+
+def test_scores_come_before_the_operations_that_they_are_made_of() -> None:
+    operations = {"easy-write": OperationRecord(mean=2.0, bytes_per_op=1 << 30), "find": OperationRecord(mean=5000.0)}
+    scores = {"total": 12.233828, "bandwidth": 1.5}
+    metadata = MetadataRecord(tool="io500", iterations=1, operations=operations, scores=scores)
+    headline = HeadlineRecord(metric="score", direction="total", unit="score")
+    tiles = result_tiles.operation_tiles(metadata, headline)
+    assert [(tile.number, tile.drop) for tile in tiles] == [("12.2338", 0), ("1.5", 1), ("2.00", 1), ("5.00", 2)]
 
 
 def test_a_gap_parts_short_phases() -> None:

@@ -120,8 +120,8 @@ def _digit(value: float) -> float:
     "own-verdict",
     "The benchmark's own verdict",
     rule="the benchmark calls its own result valid",
-    advice="Run it by its rules: for a submission use the settings that these ask for, and enough data.",
-    source="what the load generator prints of its own result",
+    advice="Fix what it names, and run it again: for a submission its rules ask for certain settings and enough data.",
+    source="the verdict that the load generator prints",
 )
 def own_verdict(at: StepEvidence) -> Iterator[CheckResult]:
     """A benchmark with rules of its own says itself whether a result follows them."""

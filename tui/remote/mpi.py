@@ -97,7 +97,7 @@ async def sees(agent: Agent, directory: str, name: str) -> tuple[bool, str]:
 
 
 async def write_file(agent: Agent, directory: str, name: str, text: str) -> None:
-    """Make a file that ranks read. Raises HostError."""
+    """Make a file that the first rank reads. Raises HostError."""
     await call(agent, "write", directory, name, text)
 
 

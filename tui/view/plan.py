@@ -70,7 +70,7 @@ def after_text(plan: Plan) -> str:
 
 
 def _removes(step: Step) -> bool:
-    """Tell whether the last phases of a program remove what the first ones made."""
+    """Tell whether the program of a step removes its own files."""
     return any(name.rpartition("-")[2] in ("remove", "delete") for name in step.directions)
 
 

@@ -97,14 +97,14 @@ class MpiProgram(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StepProgram:
-    """What programs have in common: the step that they are of, and whether they are its trial."""
+    """The part that programs share: their step, its launch, and whether this is the trial."""
 
     step: Step
     launch: MpiLaunch
     is_trial: bool = False
 
     def files(self, directory: str) -> Mapping[str, str]:
-        """Return that it reads none, and leaves no reports."""
+        """Return no files: most programs read none and leave no reports."""
         return {}
 
 
@@ -267,7 +267,7 @@ class WithoutPhases(RanksReader):
 
 
 class ReportsReader:
-    """Reads an archive of reports: it is kept as it is."""
+    """Reads the archive of reports, which is kept unread."""
 
     def __init__(self, host: str, step: Step) -> None:
         self.host, self._step = host, step
@@ -278,19 +278,19 @@ class ReportsReader:
         return []
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
-        """Return what tar complains of."""
+        """Return the messages of tar."""
         return [("warning", line) for line in self._err.feed(data)]
 
     def flush(self) -> list[LogLine]:
-        """Return what the end of stderr completes."""
+        """Return the last line of stderr if it has no line end."""
         return [("warning", line) for line in self._err.close()]
 
     def result(self, exit_code: int | None) -> HostResult:
-        """Return that nothing was measured."""
+        """Return a result without figures."""
         return host_result(self.host, self._step, "", final=exit_code == 0)
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return nothing: reports are no result."""
+        """Return no problems: the exit code of tar decides."""
         return []
 
 

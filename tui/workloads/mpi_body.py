@@ -1,4 +1,4 @@
-"""What profiles of all MPI programs say: where files go, how many ranks there are, how they reach the hosts."""
+"""Keys that the profiles of all MPI programs share: directory, ranks, launcher, addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What load generators with executor "mpi" have in common: how their profiles are checked, who reads what."""
+"""What load generators with the MPI executor share: checks of their profiles, and their readers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class MpiWorkload(Workload):
     within_a_run = "within one run it has iterations of its own"
 
     def problems(self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]) -> Iterator[Problem]:
-        """Yield what goes with other load generators only."""
+        """Yield a problem for each key that MPI programs do not support."""
         title = self.title
         if profile.warmup is not None:
             yield document.problem(("warmup",), f"{title} has no warm-up: it makes and removes its own files", key=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tui.workloads.io500.kept import import_output
 DATA = Path(__file__).parents[2] / "data" / "io500"
 SUMMARY = (DATA / "result_summary.txt").read_text()
 GIB = 1 << 30
+FIGURES = re.findall(r"\d+\.\d+", SUMMARY.partition("\n")[2])
 
 
 def test_every_phase_has_the_figure_that_was_printed() -> None:
@@ -51,6 +53,14 @@ def test_a_figure_that_was_changed_is_not_that_of_the_score(figure: str, times: 
     changed = SUMMARY.replace(figure, f"{float(value) * times:.6f} {unit}")
     (found,) = import_output(changed, "x")
     assert [code for code, _ in found.problems] == ["io500-score"]
+
+
+@given(st.sampled_from(FIGURES), st.text("0123456789.", max_size=400))
+def test_a_figure_that_is_no_number_is_not_read(figure: str, other: str) -> None:
+    for found in import_output(SUMMARY.replace(figure, other), "x"):
+        assert found.metadata is not None
+        rates = [each.mean for each in found.metadata.operations.values()]
+        assert all(rate is not None and 0 < rate < 1e30 for rate in rates)
 
 
 def test_what_was_cut_off_is_no_result() -> None:

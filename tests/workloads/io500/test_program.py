@@ -71,11 +71,24 @@ def test_phases_settings_and_caches_stand_in_the_ini_file(tmp_path: Path) -> Non
         ("settings: {find.external-script: /x}", {}, "it runs any command on the first host"),
         ("settings: {find.run: FALSE}", {}, "find.run is not written here; it is set by: skip"),
         ("settings: {blockSize: 1m}", {}, "'blockSize' is not a setting: write SECTION.KEY"),
+        ("settings: {Global.DataDir: /x}", {}, "Global.DataDir is not written here; it is set by: directory"),
+        ("settings: {FIND.External-Script: /x}", {}, "it runs any command on the first host"),
+        ("settings: {Find.Run: FALSE}", {}, "Find.Run is not written here; it is set by: skip"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(tmp_path: Path, keys: str, params: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=re.escape(message)):
         program(tmp_path, keys=keys, **params)
+
+
+def test_a_setting_in_another_case_is_the_same_setting(tmp_path: Path) -> None:
+    made = program(tmp_path, keys="settings: {IOR-Easy.TransferSize: 1m, IOR-Easy.BlockSize: 8m}")
+    assert ini(made)["ior-easy"] == {"transfersize": "1m", "blocksize": "8m"}
+    assert ini(made.trial())["ior-easy"] == {"transfersize": "64k", "blocksize": "64k"}
+    found = made.reader(1)
+    found.feed((DATA / "short.out").read_bytes())
+    result = found.figures(0)
+    assert result is not None and result.operations["ior-easy-write"].bytes_per_op == 1 << 20
 
 
 def test_phases_are_live_as_they_are_printed(tmp_path: Path) -> None:

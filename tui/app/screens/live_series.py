@@ -270,7 +270,8 @@ def live_lines(
 
 def rate_lines(view: MetadataView, now: float, width: int, phases: tuple[str, ...], beside: Beside) -> list[Line]:
     """Return where it is, and a row an operation with its rates."""
-    cell = beside.cell
+    moving = {view.moved(each.operation, beside.bytes_per_op) > 0 for each in view.finished}
+    cell = CELL + 1 if True in moving else beside.cell  # a bandwidth has a unit of its own
     before = cell if beside.rates else 0
     wide = max(NAME, *(len(phase) + 3 for phase in phases), 0)
     columns = max(1, min(view.iterations, (width - wide - SPREAD - cell - before) // cell))
@@ -279,18 +280,17 @@ def rate_lines(view: MetadataView, now: float, width: int, phases: tuple[str, ..
     head = Line.of(*clip([("Operations  ", "title"), *where(view, now)], width))
     titles = "".join(f"{f'it. {number}':>{cell}}" for number in shown) + f"{'mean':>{cell}}{'spread':>{SPREAD}}"
     metric = metric_of_operation(beside.bytes_per_op)
-    moving = {view.moved(each.operation, beside.bytes_per_op) > 0 for each in view.finished}
     name = (fit("rate" if len(moving) > 1 else metric.counted or metric.title, wide), LABEL)
     lines = [head, Line.of(name, (titles, LABEL), (f"{beside.word:>{before}}", LABEL))]
-    return [*lines, *(_operation(view, phase, shown, beside, (wide, before)) for phase in phases)]
+    return [*lines, *(_operation(view, phase, shown, beside, (wide, cell, before)) for phase in phases)]
 
 
-def _operation(view: MetadataView, phase: str, shown: range, beside: Beside, cells: tuple[int, int]) -> Line:
+def _operation(view: MetadataView, phase: str, shown: range, beside: Beside, cells: tuple[int, int, int]) -> Line:
     """Return the rates of one operation, how far its iterations are apart, and that of the other run.
 
-    `cells` are those of its name and of the rate of the other run.
+    `cells` are those of its name, of a rate, and of the rate of the other run.
     """
-    (wide, before), other, moved = cells, beside.rates.get(phase), view.moved(phase, beside.bytes_per_op)
+    (wide, cell, before), other, moved = cells, beside.rates.get(phase), view.moved(phase, beside.bytes_per_op)
     other_text = metric_of_operation(moved).text(rate_of_operation(other, moved)) if other is not None else ""
     rates = {each.iteration: each for each in view.finished if each.operation == phase}
     here = phase == view.phase and not view.over
@@ -298,11 +298,11 @@ def _operation(view: MetadataView, phase: str, shown: range, beside: Beside, cel
     for number in shown:
         found, running = rates.get(number), here and number == view.iteration
         text = f"{'~' if found.estimated else ''}{found.text}" if found else "now" if running else "·"
-        runs.append((f"{text:>{beside.cell}}", VALUE if found else "accent" if running else FAINT))
+        runs.append((f"{text:>{cell}}", VALUE if found else "accent" if running else FAINT))
     mean = mean_of(view, phase) if len(rates) > 1 or view.result is not None else None
     exact = view.result is not None or not any(each.estimated for each in rates.values())
     known = metric_of_operation(moved).text(rate_of_operation(mean, moved)) if mean is not None else ""
-    runs.append((f"{known if exact or not known else f'~{known}':>{beside.cell}}", VALUE))
+    runs.append((f"{known if exact or not known else f'~{known}':>{cell}}", VALUE))
     values = [each.rate for each in rates.values()]
     apart = (max(values) - min(values)) / max(values) if len(values) > 1 and max(values) else None
     runs.append((f"{'' if apart is None else units.percent(apart):>{SPREAD}}", LABEL))

@@ -148,9 +148,12 @@ def merged_percentile(parts: Sequence[Latency], percentile: float) -> int | None
 
 
 def operation_tiles(metadata: MetadataRecord, found: HeadlineRecord | None) -> list[FigureTile]:
-    """Return the mean rate of each operation, the usual ones first; the headline's in colour."""
+    """Return the tool's scores and the mean rate of each operation, the usual ones first; the headline's in colour."""
+    score, tiles = METRICS["score"], []
+    for name, value in metadata.scores.items():
+        own = found is not None and (found.metric, found.direction) == ("score", name)
+        tiles.append(FigureTile(f"{name} score", *score.parts(value), "read" if own else VALUE, drop=0 if own else 1))
     order = [*(name for name in FIRST_OPERATIONS if name in metadata.operations), *metadata.operations]
-    tiles = []
     for place, name in enumerate(dict.fromkeys(order)):
         own = found is not None and found.direction == name
         each = metadata.operations[name]

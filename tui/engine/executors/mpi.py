@@ -55,13 +55,13 @@ def own_directory(ctx: RunContext, launch: MpiLaunch) -> str:
 
 
 def working_directory(ctx: RunContext, step: Step, launch: MpiLaunch) -> str:
-    """Return where the program of a step works: what a try before left must not be met."""
+    """Return the directory of a step's program: another one for each attempt, so that it finds no old files."""
     again = f".{step.attempt}" if step.attempt > 1 else ""
     return posixpath.join(own_directory(ctx, launch), f"{step.index}{again}")
 
 
 async def make_directory(head: HostSession, directory: str, files: Mapping[str, str]) -> None:
-    """Make a folder in the run's own directory, and say so before it is there; with what the program reads.
+    """Make a folder in the run's own directory, with the files that the program reads; journal it first.
 
     Raises RunRefused.
     """
@@ -309,7 +309,7 @@ async def keep_reports(job: MpiJob, outcome: Outcome) -> None:
         ended = await run.follow("collecting")
         run.keep()
         if ended.exit_code != 0:
-            head.say("warning", f"reports are not kept, they stay in {reports}: tar {how(ended.exit_code)}")
+            head.say("warning", f"reports not kept; they stay in {reports}: tar {how(ended.exit_code)}")
             return
         await head.ask(lambda agent: made.unmake_tree(agent, "remove", reports, head.known))
     except HostError as error:

@@ -1,4 +1,4 @@
-"""Export what a run knows for a submission to the IO500 list, and what only the people who own the system know."""
+"""Export the facts of a run for a submission to the IO500 list, and the questions that remain open."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from tui.model.record import HostRecord, RunRecord
 from tui.model.step_record import MetadataRecord, StepRecord
 
 TOOL = "io500"
-LAUNCHED = "launched by "  # what a run says of its MPI
 QUESTIONS = (
     "institution, and a name for the system",
     "contact, and whether name and result may be published",
     "vendor, product and version of the storage system",
     "storage servers: number, CPUs, memory, network",
-    "metadata servers: number, and whether they are others than those of data",
+    "metadata servers: number, and whether they also store data",
     "storage media: number, type, model, capacity of each",
     "data protection and redundancy (replicas, erasure code, RAID), also of metadata",
     "interconnect: type, speed, topology",
-    "client software and its version, where it is not the kernel's own",
+    "MPI library and its version",
+    "client software and its version, if not part of the kernel",
     "what was tuned for this run, on clients and servers",
     "whether it is a production system, and who may use it",
 )
-Told = Sequence[tuple[str, str]]
+Answers = Sequence[tuple[str, str]]
 
 
 def _files(source: ExportSource) -> Iterator[ExportFile]:
     record = source.record
     found = [step for step in record.steps if step.tool == TOOL and step.metadata is not None]
     if not found:
-        raise UsageError(f"{record.run_id}: has no result of IO500")
+        raise UsageError(f"{record.run_id}: has no IO500 result")
     yield ExportFile(f"{record.run_id}.io500.md", [answers(record, found[-1]).encode()])
 
 
 def answers(record: RunRecord, step: StepRecord) -> str:
     """Return facts and open questions as Markdown."""
-    told = [*_result(step.metadata), *_clients(record)] if step.metadata is not None else []
-    known = [f"* {name}: {text}" for name, text in told if text]
-    open_ones = [f"* {name}: not known to benchtui" for name, text in told if not text]
+    found = [*_result(step.metadata), *_clients(record)] if step.metadata is not None else []
+    known = [f"* {name}: {text}" for name, text in found if text]
+    open_ones = [f"* {name}: not known to benchtui" for name, text in found if not text]
     lines = [f"# IO500: {record.run_id}", "", "## Known from the run", "", *known]
     lines += ["", "## To be answered", "", *open_ones, *(f"* {question}" for question in QUESTIONS)]
     return "\n".join(lines) + "\n"
 
 
-def _result(metadata: MetadataRecord) -> Told:
+def _result(metadata: MetadataRecord) -> Answers:
     return [
         ("IO500", metadata.version or ""),
         ("result", "; ".join(metadata.printed)),
@@ -57,7 +57,7 @@ def _result(metadata: MetadataRecord) -> Told:
     ]
 
 
-def _clients(record: RunRecord) -> Told:
+def _clients(record: RunRecord) -> Answers:
     hosts = [host for host in record.hosts if host.role == "client" and host.facts]
     memory = _same(hosts, lambda facts: _size(facts.get("mem_bytes")))
     return [
@@ -69,7 +69,6 @@ def _clients(record: RunRecord) -> Told:
         ("client cores", _same(hosts, lambda facts: _text(facts, "cores"))),
         ("client memory", memory),
         ("client network", _same(hosts, _network)),
-        ("MPI", next((each.text.removeprefix(LAUNCHED) for each in record.messages if LAUNCHED in each.text), "")),
         ("file system", _same(hosts, lambda facts: _text(facts, "target_fstype"))),
         ("mounted from", _same(hosts, lambda facts: _text(facts, "target_source"))),
         ("mount options", _same(hosts, lambda facts: _text(facts, "target_mount_options"))),
@@ -101,4 +100,4 @@ def _network(facts: Mapping[str, Fact]) -> str:
     return ", ".join(" ".join(str(row[key]) for key in ("kind", "driver") if row.get(key)) for row in rows)
 
 
-ANSWERS = Exporter("what a submission to the IO500 list asks: facts of the run, and the open questions", _files)
+ANSWERS = Exporter("facts of the run for a submission to the IO500 list, and open questions", _files)

@@ -1,4 +1,4 @@
-"""What a profile says of IO500: the settings of its ini file. Values may name parameters: '{stonewall}'."""
+"""The io500: section of a profile, which becomes IO500's ini file. Values may name parameters: '{stonewall}'."""
 
 from __future__ import annotations
 
@@ -19,30 +19,34 @@ OWN_SETTINGS = {
     "debug.stonewall-time": "stonewall",
 }
 REFUSED_SETTINGS = {
-    "debug.pause-dir": "a pause would be taken for a part of a phase",
+    "debug.pause-dir": "benchtui would count the pause as part of a phase",
     "global.drop-caches-cmd": "it runs any command on every host",
     "find.external-script": "it runs any command on the first host",
     "find-easy.external-script": "it runs any command on the first host",
     "find-hard.external-script": "it runs any command on the first host",
-    "global.verbosity": "the output of other verbosities is not read",
+    "global.verbosity": "benchtui reads the output of the default verbosity only",
 }
 
 
 def known_setting(name: str) -> str:
-    """Refuse a setting that benchtui sets itself, or that cannot be used. Raises ValueError."""
+    """Return the name of a setting in lower case: IO500 ignores case (ini-parse.c).
+
+    Raises ValueError for a setting that benchtui sets itself, or that cannot be used.
+    """
     if not SETTING.fullmatch(name):
         raise ValueError(f"'{name}' is not a setting: write SECTION.KEY, such as ior-easy.transferSize")
-    if name in OWN_SETTINGS:
-        raise ValueError(f"{name} is not written here; it is set by: {OWN_SETTINGS[name]}")
-    if name in REFUSED_SETTINGS:
-        raise ValueError(f"{name} cannot be used: {REFUSED_SETTINGS[name]}")
-    if name.endswith(".run"):
+    known = name.lower()
+    if known in OWN_SETTINGS:
+        raise ValueError(f"{name} is not written here; it is set by: {OWN_SETTINGS[known]}")
+    if known in REFUSED_SETTINGS:
+        raise ValueError(f"{name} cannot be used: {REFUSED_SETTINGS[known]}")
+    if known.endswith(".run"):
         raise ValueError(f"{name} is not written here; it is set by: skip")
-    return name
+    return known
 
 
 class Io500(MpiBody):
-    """The IO500 of a profile; unknown keys are errors."""
+    """The settings of an IO500 run; unknown keys are errors."""
 
     program: Scalar = Field("io500", description="IO500 on the hosts: a name on PATH, or an absolute path")
     stonewall: Scalar = Field(

@@ -10,9 +10,9 @@ from tui.workloads.mpi import REPORTS
 
 FILE = "benchtui.ini"  # IO500 writes config.ini beside it
 TRIAL = {  # one I/O and one file; phases of mdtest take a second each, and files go with their directory
-    "ior-easy.transferSize": "64k",
-    "ior-easy.blockSize": "64k",
-    "ior-hard.segmentCount": "1",
+    "ior-easy.transfersize": "64k",
+    "ior-easy.blocksize": "64k",
+    "ior-hard.segmentcount": "1",
     "mdtest-easy.n": "1",
     "mdtest-hard.n": "1",
     "debug.stonewall-time": "1",

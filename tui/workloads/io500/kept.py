@@ -53,7 +53,7 @@ def _outputs(text: str, file: str, told: Told) -> list[ImportedOutput]:
 
 @dataclass
 class Told:
-    """What config.ini and result.txt tell beside the summary: settings as SECTION.KEY, and reasons by section."""
+    """What config.ini and result.txt tell beside the summary: settings as section.key, and reasons by section."""
 
     settings: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, list[str]] = field(default_factory=dict)
@@ -68,7 +68,7 @@ def _told(files: Sequence[KeptFile]) -> Told:
             if match := SECTION.match(line):
                 section = match["name"]
             elif match := PAIR.match(line):
-                found.settings[f"{section}.{match['key']}"] = match["value"]
+                found.settings[f"{section}.{match['key']}".lower()] = match["value"]
             elif match := REASON.match(line.removeprefix("; ")):
                 found.reasons.setdefault(section, []).append(match["why"].strip())
     return found

@@ -8,16 +8,18 @@ from dataclasses import dataclass, field
 from statistics import geometric_mean
 
 from tui.model.event import ALL_OVER, MetadataIteration, MetadataPhase, MetadataResult, OperationResult
+from tui.model.quantities import parse_size
 
+NUMBER = r"\d{1,15}(?:\.\d{1,15})?"
 TITLE = re.compile(r"^IO500 version (?P<version>\S+)")
 PHASE = re.compile(
     r"^\[(?P<scored>RESULT| +)\] +(?P<name>[\w-]+) +"
-    r"(?P<said>(?P<value>\d[\d.]*) (?P<unit>GiB/s|kIOPS) : time (?P<seconds>\d[\d.]*) seconds"
+    rf"(?P<said>(?P<value>{NUMBER}) (?P<unit>GiB/s|kIOPS) : time (?P<seconds>{NUMBER}) seconds"
     r"(?P<invalid> *\[INVALID\])?)"
 )
 SCORE = re.compile(
-    r"^\[SCORE \] (?P<said>Bandwidth (?P<bandwidth>\d[\d.]*) GiB/s : IOPS (?P<metadata>\d[\d.]*) kiops"
-    r"(?: : TOTAL (?P<total>\d[\d.]*))?(?P<invalid> *\[INVALID\])?)"
+    rf"^\[SCORE \] (?P<said>Bandwidth (?P<bandwidth>{NUMBER}) GiB/s : IOPS (?P<metadata>{NUMBER}) kiops"
+    rf"(?: : TOTAL (?P<total>{NUMBER}))?(?P<invalid> *\[INVALID\])?) *$"
 )
 REASON = re.compile(r"^ERROR INVALID (?:\([^()]*\) )?(?P<why>.+)$")
 STORED = "The result files are stored in the directory:"
@@ -80,7 +82,7 @@ class Io500Output:
         return 1 if self.titles > 1 else self.ranks
 
     def line(self, text: str, now_s: float = 0.0) -> list[Event] | None:
-        """Take one line; return what it tells, None when a person must see to it."""
+        """Take one line; return its events, or None for a line that people have to read."""
         if match := TITLE.match(text):
             self.titles += 1
             self.version = match["version"].removeprefix("io500-")
@@ -206,10 +208,8 @@ def directions(skip: Sequence[str]) -> list[str]:
 
 
 def easy_bytes_of(settings: Mapping[str, str]) -> int:
-    """Return the bytes of an I/O of ior-easy by its settings; of what cannot be read the usual ones."""
-    from tui.model.quantities import parse_size
-
+    """Return the bytes of each I/O of ior-easy by its settings; the default where these cannot be read."""
     try:
-        return parse_size(settings["ior-easy.transferSize"]) or EASY_BYTES
+        return parse_size(settings["ior-easy.transfersize"]) or EASY_BYTES
     except (KeyError, ValueError):
         return EASY_BYTES

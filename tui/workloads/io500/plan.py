@@ -21,7 +21,6 @@ VALID_S = 300
 LONGEST_S = 86400
 YES, NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 TEXTS = ("directory", "ranks_per_host", "program", "addresses", "stonewall", "skip", "drop_caches")
-OWN_DATA = ("ior-easy-write", "mdtest-easy-write", "ior-hard-write", "mdtest-hard-write")
 
 
 def build_steps(
@@ -81,7 +80,7 @@ def _problems(tag: str, texts: Mapping[str, str], settings: Mapping[str, str]) -
 
 
 def launch_text(launch: MpiLaunch, hosts: int) -> str:
-    """Return what is going to be launched: ranks, what IO500 will say of it, and its ini file."""
+    """Return the launch as text: ranks, phases, why the result is not submittable, and the ini file."""
     ranks, settings = launch.ranks(hosts), settings_of(launch.options)
     own = posixpath.join(launch.directory, OWN_DIRECTORY)
     lines = [
@@ -99,7 +98,7 @@ def launch_text(launch: MpiLaunch, hosts: int) -> str:
 
 
 def not_submittable(settings: Mapping[str, str]) -> list[str]:
-    """Return why IO500 will call the result invalid, as far as settings tell; empty: they allow a valid one."""
+    """Return why IO500 will call any result of these settings invalid; empty if one can be valid."""
     found = []
     if settings["debug.stonewall-time"] != str(VALID_S):
         found.append(f"not submittable: the stonewall is {settings['debug.stonewall-time']} s, not {VALID_S} s")

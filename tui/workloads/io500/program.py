@@ -1,4 +1,4 @@
-"""IO500 as one MPI program: its ini file, its trial launch, and what it says of itself."""
+"""IO500 as one MPI program: its ini file and its trial launch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tui.workloads.io500.reader import Io500Reader, TrialReader
 from tui.workloads.mpi import REPORTS, StepProgram, Tried
 
 TRIED = ("ior-easy-write", "mdtest-easy-write", "ior-hard-write")
-FEW_INODES = 64  # of its reports; files under test are as many as come
+FEW_INODES = 64  # of its reports; how many files are under test is known at the end
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,12 @@ class Io500Program(StepProgram):
         return [posixpath.join(directory, REPORTS, FILE)]
 
     def reader(self, hosts: int, nodes: Sequence[int] = ()) -> Io500Reader:
-        """Return a reader; the phases of a trial are nobody's business."""
+        """Return a reader; that of a trial reports no phases."""
         kind = TrialReader if self.is_trial else Io500Reader
         return kind(self.step, self.launch, self.launch.ranks(hosts), nodes)
 
     def inodes(self, hosts: int) -> int:
-        """Return how many files and directories exist at least."""
+        """Return the least number of files and directories: those of the reports."""
         return FEW_INODES
 
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
@@ -56,5 +56,5 @@ class Io500Program(StepProgram):
         return [*said, *(("warning", text) for text in not_submittable(settings_of(self.launch.options)))]
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
-        """Return nothing: IO500 prints no more of its ranks than it was told."""
+        """Return no problems: IO500 does not print how its ranks were placed."""
         return []

@@ -43,25 +43,25 @@ class Io500Reader(RanksReader):
         return result
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return what makes the result doubtful or void; that IO500 calls it invalid is a finding of its own."""
+        """Return what makes the result doubtful or void. That IO500 calls it invalid is a finding: own-verdict."""
         return [*super().problems(exit_code), *self.output.wrong_means()]
 
     def _missing(self) -> list[str]:
         """Return what a complete run would have printed too."""
         output = self.output
         lost = [name for name in self._step.directions if name not in output.phases]
-        missing = [f"IO500 did not end {', '.join(lost)}"] if lost else []
+        missing = [f"IO500 did not finish {', '.join(lost)}"] if lost else []
         if not missing and not output.said:
             missing.append("IO500 gave no score")
         return missing
 
 
 class TrialReader(WithoutPhases, Io500Reader):
-    """Reads a trial: figures so small that they say nothing, and are invalid anyhow."""
+    """Reads a trial, whose figures mean nothing: it only has to reach the end."""
 
     def _missing(self) -> list[str]:
-        """Return that the score is missing: it is what comes last."""
-        return [] if self.output.said else ["IO500 did not come to its end"]
+        """Return that the score is missing: IO500 prints it last."""
+        return [] if self.output.said else ["IO500 ended before its score"]
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
         """Return what makes a launch fail."""

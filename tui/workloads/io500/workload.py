@@ -1,4 +1,4 @@
-"""IO500 as a load generator: the face that the engine sees. It is one MPI program over all hosts of a step."""
+"""IO500 as a load generator: one MPI program over all hosts of a step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ADVICE = {
     "io500-missing": "build it from github.com/IO500/io500; name it in the parameter program (--set program=PATH)",
-    "checked": "the trial launch of a run tells its version, and whether ranks reach each other (TCP, any port)",
+    "checked": "the trial launch of a run finds its version, and whether ranks reach each other (TCP, any port)",
     "mpi-address": "give it in the parameter addresses (--set addresses=...)",
 }
 
