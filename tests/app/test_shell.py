@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.widgets import Input
 
 from tests.app.driver import User, opened, options, write_inventory
@@ -54,6 +55,17 @@ async def test_hints_in_the_footer_can_be_clicked_like_keys(home: Path) -> None:
         await user.sees(lambda: user.cursor == "weka-02")
         await user.pilot.click("KeyBar", offset=(15, 0))  # Esc
         await user.sees(lambda: "4 of 9 shown" not in user.text)
+
+
+async def test_a_key_typed_ahead_of_enter_in_a_filter_is_not_part_of_the_filter(home: Path) -> None:
+    write_inventory(home)
+    async with opened(options(home)) as user:
+        await user.press("slash")
+        await user.types("weka")
+        for key, character in (("enter", "\r"), ("space", " ")):
+            user.app.post_message(events.Key(key, character))
+        await user.sees(lambda: user.app.selection.ticked == ["weka-01"])
+        assert user.app.screen.query_one(".filter", Input).value == "weka"
 
 
 async def test_what_toasts_tell_is_no_markup(home: Path) -> None:

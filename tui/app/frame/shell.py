@@ -63,23 +63,29 @@ class TypeAheadApp(App[Result]):
         self._in_turn = turn = self._turns
         target: MessagePump = self.focused or self.screen
         await super().on_event(event)
+        settle = partial(self._settle, target, turn)
         if event.is_forwarded:
-            self._follow(target, event, turn)
+            self._follow(target, event, settle)
         else:  # a priority binding took it
-            self.call_later(self._turn_over, turn)
+            self.call_later(settle)
         self.set_timer(PATIENCE_S, lambda: self.call_later(self._turn_over, turn))
 
-    def _follow(self, node: MessagePump, event: events.Key, turn: int) -> None:
+    def _follow(self, node: MessagePump, event: events.Key, settle: Callable[[], object]) -> None:
         """Come back when `node` has dealt with the key: everything posted to it before is done by then."""
-        if not node.call_later(self._dealt_with, node, event, turn):
-            self.call_later(self._turn_over, turn)
+        if not node.call_later(self._dealt_with, node, event, settle):
+            self.call_later(settle)
 
-    def _dealt_with(self, node: MessagePump, event: events.Key, turn: int) -> None:
+    def _dealt_with(self, node: MessagePump, event: events.Key, settle: Callable[[], object]) -> None:
         parent = node._parent
         if event._stop_propagation or parent is None or parent is self:
-            self.call_later(self._turn_over, turn)  # what bubbled to the app stands before this in its queue
+            self.call_later(settle)  # what bubbled to the app stands before this in its queue
         else:
-            self._follow(parent, event, turn)
+            self._follow(parent, event, settle)
+
+    def _settle(self, node: MessagePump | None, turn: int) -> None:
+        """Let what the key's action has posted (Input.Submitted moves the focus) climb from `node` to the app."""
+        if node is None or node is self or not node.call_later(self._settle, node._parent, turn):
+            self.call_later(self._turn_over, turn)
 
     async def _turn_over(self, turn: int) -> None:
         if turn != self._in_turn:
