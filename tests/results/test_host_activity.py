@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from tests.results.samples import sample, started
 from tui.cli.shared.progress import status_text
 from tui.journal.host import silent_hosts_text, waiting_text
 from tui.journal.state import RunState
-from tui.model.event import AnyEvent, HostState, PhaseStarted, RunResumed, TaskEnded
+from tui.metrics import units
+from tui.model.event import AnyEvent, HostFactsCollected, HostState, PhaseStarted, RunResumed, TaskEnded
+from tui.model.plain_data import format_utc
+from tui.record.progress import allocation_left_s
 
 HOSTS = ("h1", "h2", "h3")
 
@@ -97,3 +102,15 @@ def test_a_run_that_is_taken_over_still_knows_which_loads_have_ended() -> None:
     taken = [RunResumed(t=12.0, utc="", gap_s=1.0), PhaseStarted(t=12.0, phase="measure", step=0)]
     state = loaded(ended("h1", 10.2), *taken)  # type: ignore[arg-type]
     assert state.hosts["h1"].activity(13.0) == "finished"
+
+
+def test_the_first_allocation_that_ends_is_counted_down_and_named_in_headless_progress() -> None:
+    state = loaded()
+    assert allocation_left_s(state, 10.0) is None
+    assert state.created is not None
+    for host, ends_s in (("h1", 900), ("h2", 300)):
+        ends = format_utc(state.created + timedelta(seconds=ends_s))
+        state.apply(HostFactsCollected(t=1.0, host=host, facts={"allocation_ends": ends}))
+    assert allocation_left_s(state, 10.0) == 290.0
+    assert units.duration(290.0) in status_text(state, 10.0)
+    assert allocation_left_s(state, 400.0) == 0.0

@@ -17,6 +17,8 @@ from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()), pytest.mark.e2e]
 
+SPEC = "slurm:@p,nodes=4,time=20m"
+
 
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmLab]:
@@ -46,14 +48,15 @@ def measured_seconds(journal: Path) -> int:
 
 def test_one_command_allocates_measures_merges_and_releases(slurm: SlurmLab, home: Path) -> None:
     short = ("--set", "runtime=3s", "--set", f"directory={home}", "--yes", "--json")
-    done = benchtui(home, "run", "demo/quick", "--hosts", "slurm:@p,nodes=4", *short)
+    done = benchtui(home, "run", "demo/quick", "--hosts", SPEC, *short)
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     assert record["state"] == "complete"
     assert [host["transport"] for host in record["hosts"]] == ["slurm"] * 4
+    assert all(host["facts"]["allocation_ends"] > record["created_utc"] for host in record["hosts"])
     assert set(record["steps"][0]["results"]["per_host"]) == {"h1", "h2", "h3", "h4"}
     (source,) = record["sources"]
-    assert (source["spec"], source["hosts"]) == ("slurm:@p,nodes=4", ["h1", "h2", "h3", "h4"])
+    assert (source["spec"], source["hosts"]) == (SPEC, ["h1", "h2", "h3", "h4"])
     wait_for(lambda: slurm.jobs() == [], "the job is still there")
 
 

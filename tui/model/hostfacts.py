@@ -36,6 +36,7 @@ class HostFact(Struct, frozen=True):
 
 CPU = "/sys/devices/system/cpu"
 CGROUP = "/proc/self/cgroup and /sys/fs/cgroup, the smallest of our group and those above it"
+ALLOCATION_ENDS = "allocation_ends"  # UTC
 MEMORY_TOLERANCE = 0.02  # firmware takes a little for itself, and not the same everywhere
 
 _SYSTEM = (
@@ -121,6 +122,7 @@ _LIMITS = (
     HostFact(
         "cgroup_io", "I/O limits", f"io.max, blkio.throttle: {CGROUP}", "list", "limits", "matters", absent="none"
     ),
+    HostFact(ALLOCATION_ENDS, "allocation ends", "the transport: squeue", section="limits", differs="expected"),
     HostFact("nofile", "open files", "/proc/self/limits", "count", "limits", absent="no limit"),
     HostFact("nofile_hard", "open files, at most", "/proc/self/limits", "count", "limits", absent="no limit"),
     HostFact("memlock_bytes", "locked memory", "/proc/self/limits", "bytes", "limits", absent="no limit"),

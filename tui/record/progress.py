@@ -13,6 +13,8 @@ from tui.metrics import units
 from tui.metrics.buckets import label
 from tui.metrics.figures import found_in, over_hosts, value_of
 from tui.metrics.steady import Round, SteadyWindow, is_steady, round_of, rounds_before, window_over, window_text
+from tui.model.hostfacts import ALLOCATION_ENDS
+from tui.model.plain_data import parse_utc
 from tui.model.plan import Headline, Plan, Precondition, Step
 from tui.record.cells import Cell, CellRepetition, by_point, cell_of
 from tui.record.headline import operation_value
@@ -141,6 +143,15 @@ def _fill_text(step: Step, state: RunState) -> str:
     view = state.cluster.get("write") if state.current.is_of("measure", step.index) else None
     share = f"{units.share(min(1.0, view.bytes / sum(known)))} of " if view is not None else ""
     return f"fill {share}{times} x {units.size(sum(known) // times)}"
+
+
+def allocation_left_s(state: RunState, now_t: float) -> float | None:
+    """Return the seconds until the first host is taken away, as its transport said; None: no limit, or over."""
+    ends = [str(fact) for host in state.hosts.values() if (fact := host.facts.get(ALLOCATION_ENDS))]
+    created, end = state.created, parse_utc(min(ends)) if ends else None  # RFC 3339 of one kind: the least is the first
+    if created is None or end is None or state.ended:
+        return None
+    return max(0.0, (end - created).total_seconds() - now_t)
 
 
 FIRST_S = 10.0  # of a load or a layout: before that there is nothing to judge

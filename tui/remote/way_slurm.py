@@ -6,8 +6,8 @@ import asyncio
 import os
 import shutil
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Coroutine, Mapping
+from typing import NamedTuple, TypeVar
 
 from tui.model.address import HostAddress
 from tui.model.slurm_time import seconds_of
@@ -15,6 +15,7 @@ from tui.remote.transport import GoneError, Transport
 from tui.remote.way_base import HostLimits, HostTransport, SshOpener
 from tui.remote.way_piped import PipedTransport
 
+T = TypeVar("T")
 ANSWER_S = 30.0
 ENDING_TRIES, ENDING_PAUSE_S = 60, 0.5
 # A step lasts as long as anything started in it: descendants of the shell hold descriptor 3, and
@@ -39,6 +40,7 @@ class AsSlurmStep(HostTransport):
 
     def __init__(self) -> None:
         self._asked: dict[str, asyncio.Task[str]] = {}
+        self._times: dict[str, asyncio.Task[Said]] = {}
 
     async def open(self, address: HostAddress, ssh: SshOpener) -> Transport:
         """Return a node of the job. Raises GoneError when that has ended."""
@@ -51,8 +53,9 @@ class AsSlurmStep(HostTransport):
         return PipedTransport(address, step_of(address), environ)
 
     async def limits(self, address: HostAddress) -> HostLimits:
-        """Return how long the job goes on."""
-        said = await said_by("squeue", "--noheader", f"--jobs={address.through}", "--format=%L")
+        """Return how long the job goes on; Slurm is asked once for all hosts that ask at the same time."""
+        asked = ("squeue", "--noheader", f"--jobs={address.through}", "--format=%L")
+        said = await asked_once(self._times, address.through or "", lambda: said_by(*asked))
         return HostLimits(left_s=seconds_of(said.out))
 
     async def why_ended(self, address: HostAddress) -> str:
@@ -61,10 +64,15 @@ class AsSlurmStep(HostTransport):
         Slurm is asked once for all hosts that ask at the same time.
         """
         job = address.through or ""
-        task = self._asked.get(job)
-        if task is None or task.done():
-            task = self._asked[job] = asyncio.create_task(how_ended(job))
-        return await asyncio.shield(task)
+        return await asked_once(self._asked, job, lambda: how_ended(job))
+
+
+async def asked_once(under_way: dict[str, asyncio.Task[T]], job: str, ask: Callable[[], Coroutine[None, None, T]]) -> T:
+    """Return what is answered about a job; who asks while another one waits gets the same answer."""
+    task = under_way.get(job)
+    if task is None or task.done():
+        task = under_way[job] = asyncio.create_task(ask())
+    return await asyncio.shield(task)
 
 
 async def how_ended(job: str) -> str:

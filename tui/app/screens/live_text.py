@@ -27,8 +27,8 @@ from tui.model.plain import some
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
 from tui.record.headline import ended_early, length_text
+from tui.record.progress import allocation_left_s, matrix_progress
 from tui.record.progress import live_text as conditioning_text
-from tui.record.progress import matrix_progress
 from tui.text.line import LABEL, TEXT, Line, Run
 from tui.text.plot import TimeAxis
 
@@ -73,7 +73,8 @@ def head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None = N
     Of a replay it is known how long it takes, whatever was expected then.
     """
     if not isinstance(feed, ReplayFeed):
-        return _head(feed, plan, mode, search)
+        left_s = None if is_gone(feed) else allocation_left_s(feed.state, feed.state.clock.now)
+        return replace(_head(feed, plan, mode, search), allocation_left_s=left_s)
     where = f"{mode} {clock(feed.position)} of {clock(feed.length)}"
     return replace(_head(feed, plan, where, search), remaining_s=None)
 

@@ -20,6 +20,7 @@ from tui.text.sparkline import Symbols, spark
 BADGES = {"running": "badge", "complete": "badge-good", "partial": "badge-warn", "aborted": "badge-warn"}
 BADGES |= {"failed": "badge-bad", "stopping": "badge-warn", "starting": "badge", "gone": "badge-bad"}
 LEAST_BAR = 12
+SHORT_S = 60.0  # that an allocation lasts: told as a warning
 ROUND_UP_S = 0.999  # what is left is none only at the end
 
 
@@ -38,6 +39,7 @@ class RunHead:
     remaining_s: float | None = None
     at_most: bool = False  # what is left may be less
     about: bool = False  # what is left is a guess
+    allocation_left_s: float | None = None  # until hosts are taken away
 
 
 class RunHeader(Lines):
@@ -78,6 +80,9 @@ class RunHeader(Lines):
         if head.remaining_s is not None:
             about = "≤ " if head.at_most else "~" if head.about else ""
             runs.append((f"  left {about}{clock(head.remaining_s + ROUND_UP_S)}", LABEL))
+        if (left_s := head.allocation_left_s) is not None:
+            is_short = left_s < max(SHORT_S, head.remaining_s or 0.0)
+            runs.append((f"  allocation {clock(left_s)}", "warn" if is_short else LABEL))
         return runs
 
     def _second(self, width: int) -> list[Run]:

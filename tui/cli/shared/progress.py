@@ -40,7 +40,7 @@ from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import RECORD_FILE
 from tui.model.search import Search
-from tui.record.progress import MatrixProgress, can_be_judged, live_text, matrix_progress, step_name
+from tui.record.progress import MatrixProgress, allocation_left_s, can_be_judged, live_text, matrix_progress, step_name
 from tui.text.points import offer_text, point_text
 
 if TYPE_CHECKING:
@@ -198,6 +198,8 @@ def status_text(state: RunState, now_t: float, matrix: MatrixProgress | None = N
         parts.append(f"{units.share(progress.fraction):>5}")
     if progress.remaining_s is not None:
         parts.append(f"{units.duration(progress.remaining_s)} left")
+    if (left_s := allocation_left_s(state, now_t)) is not None:
+        parts.append(f"allocation ends in {units.duration(left_s)}")
     for name in in_order(state.cluster):
         view, known = state.cluster[name], direction(name)
         if view.iops is None:

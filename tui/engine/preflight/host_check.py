@@ -47,6 +47,7 @@ async def check_host(address: HostAddress, directory: str | None, connections: C
     """Connect to one host, probe it, judge it. Raises HostError."""
     from tui import workloads
     from tui.engine.preflight import mpi_hosts
+    from tui.engine.preflight.allocation import allocation_facts
     from tui.engine.preflight.rules import commands_of
     from tui.remote.fan_out import agent_on
 
@@ -57,6 +58,7 @@ async def check_host(address: HostAddress, directory: str | None, connections: C
         facts = await agent.facts(probe, targets, list(looked_for))
         seen = await mpi_hosts.look(agent, targets[0])
     problem = problem_of(probe, directory)
+    facts |= await allocation_facts(address, connections)
     facts |= mpi_hosts.facts_of(seen)
     return HostCheck(address.name, problem is None, *(problem or ("", "")), facts=facts, seen=seen)
 

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from tui.engine.executors.lookup import executors_of
+from tui.engine.preflight.allocation import allocation_facts
 from tui.engine.preflight.destroy import FileNeed, HostFindings, device_line, sizes_of, tasks_of
 from tui.engine.preflight.rules import (
     facts_of,
@@ -323,6 +324,7 @@ async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
     clock = await session.ask(lambda agent: agent.clock())
     tell_expired(session, await session.ask(lambda agent: agent.expire()))
     tell_leftovers(session, await session.ask(lambda agent: agent.tasks()))
+    known |= await allocation_facts(session.address, session.connections)
     session.facts, session.ours, session.devices = known, found.ours, found.devices
     paths = [path for task in tasks_of(ctx.plan, session.name) for path in files_of(task)]
     session.seen = await session.ask(partial(seen_on, paths=sorted(set(paths))))
