@@ -35,13 +35,15 @@ demo:
 # tests wait for hosts more than they compute, so four share a core; a file stays whole, what it has measured is shared
 WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 4 )))
 
-# the tests run even when a checker complains, and pytest has the last word; collecting them beside the checkers
-# compiles everything once, not in each of the processes that share them
+# the checkers run beside the tests, which wait more than they compute, and complain as soon as they find something;
+# pytest has the last word. Collecting first compiles the tests once, not in each of the processes that share them
 test:
 	@.ci/setup test
-	@$(BIN)/python -m pytest --collect-only >/dev/null 2>&1 & compiled=$$!; \
-	lint=0; $(MAKE) --no-print-directory check || lint=$$?; wait $$compiled; \
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder && if [ $$lint -ne 0 ]; then echo "make test: a checker failed, see above"; exit 1; fi
+	@$(MAKE) --no-print-directory check & checker=$$!; \
+	$(BIN)/python -m pytest --collect-only >/dev/null 2>&1; \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder; tests=$$?; \
+	wait $$checker || { [ $$tests -ne 0 ] || tests=1; echo "make test: a checker failed, see above"; }; \
+	exit $$tests
 
 lint:
 	@.ci/setup test
