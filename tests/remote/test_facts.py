@@ -193,6 +193,7 @@ async def test_disk_below_a_partition(tmp_path: Path, shell: str) -> None:
         ["sda"],
         512 << 20,
     )
+    assert (partition.number, disk.number) == ("", "8:0")
     assert (disk.model, disk.transport, disk.scheduler, disk.nr_requests) == ("OS DISK", "sata", "none", 1023)
     assert (disk.rotational, disk.write_cache) == (False, "write through")
     assert disk.read_ahead_bytes == 128 << 10

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.results.evidence import direction, evidence, found, said
 from tui.judge.bottleneck import bottleneck_of
 from tui.judge.check import RunEvidence, StepEvidence, UnknownError
-from tui.model.plan import Headline, HostTask, JobLoad, Plan
+from tui.model.plan import FileSpec, Headline, HostTask, JobLoad, Plan
 from tui.model.step_record import HostTelemetryRecord, TelemetryColumn
 
 # -- telemetry
@@ -204,6 +204,69 @@ def test_hosts_that_were_looked_at_before_a_fill_or_a_warm_up_count() -> None:
     at = looked(quiet={"cpu.busy": 60.0})
     at.steps[0].warmup = True
     assert [each.message for each in found("background-load", at)] == ["not quiet before the load: h1: CPU 60 % busy"]
+
+
+# -- control groups
+
+SDA = [{"name": "sda1", "kind": "partition", "below": ["sda"], "number": "8:1"}, {"name": "sda", "number": "8:0"}]
+MIRROR = [{"name": "md0", "below": ["sda", "sdb"], "number": "9:0"}, {"name": "sda", "number": "8:0"},
+          {"name": "sdb", "number": "8:16"}]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "devices", "means", "at_limit"),
+    [
+        ("8:0 rbps=max wbps=max riops=1010 wiops=max", SDA, {}, 1010.0),
+        ("read_bps 8:0 101000000", SDA, {}, 101e6),
+        ("8:0 rbps=max wbps=max riops=1010 wiops=max", [], {}, 1010.0),  # as in records without numbers
+        ("8:0 rbps=max wbps=max riops=1200 wiops=max", SDA, {}, None),
+        ("8:0 rbps=max wbps=max riops=max wiops=1010", SDA, {}, None),  # it reads
+        ("8:32 rbps=max wbps=max riops=1010 wiops=max", SDA, {}, None),  # another disk
+        ("8:0 rbps=max wbps=max riops=1010 wiops=max", MIRROR, {}, None),  # half of the I/Os go to the other disk
+        ("8:0 rbps=max wbps=max riops=505 wiops=max", MIRROR, {"dev_sda.reads": 500.0}, 505.0),
+        ("nonsense 8:0", SDA, {}, None),
+    ],
+)
+def test_a_load_at_the_limit_of_its_own_device_measures_the_limit(
+    line: str, devices: Any, means: dict[str, float], at_limit: float | None
+) -> None:
+    at = looked({"cgroup_version": "v2", "cgroup_io": [line], "devices": devices}, **means)
+    assert [each.threshold for each in found("io-limit", at)] == ([at_limit] if at_limit else [])
+
+
+def test_without_limits_of_io_there_is_nothing_to_reach_and_without_control_groups_nothing_is_known() -> None:
+    assert found("io-limit", looked({"cgroup_version": "v2"})) == []
+    with pytest.raises(UnknownError):
+        found("io-limit", looked())
+
+
+@pytest.mark.parametrize(
+    ("size", "limited", "direct", "severity"),
+    [
+        (8 << 30, 4 << 30, False, "warning"),  # all would fit without the limit
+        (128 << 30, 4 << 30, False, "info"),
+        (2 << 30, 4 << 30, False, None),  # fits all the same: working-set says that it does
+        (8 << 30, 4 << 30, True, None),
+        (8 << 30, None, False, None),
+        (1 << 40, 4 << 30, False, None),  # next to nothing would be cached either way
+    ],
+)
+def test_a_memory_limit_that_leaves_less_page_cache_than_the_host_has_is_told(
+    size: int, limited: int | None, direct: bool, severity: str | None
+) -> None:
+    facts = {"cgroup_version": "v2", "mem_bytes": 64 << 30, "cgroup_mem_bytes": limited}
+    at = evidence(
+        jobs=[JobLoad("r", ("read",), direct=direct)], task={"files": [FileSpec("/d/f", size)]},
+        facts={name: value for name, value in facts.items() if value is not None},
+    )  # fmt: skip
+    assert [each.severity for each in found("memory-limit", at)] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(("throttled", "held"), [(4.0, False), (40.0, True)])
+def test_a_load_that_runs_out_of_cpu_time_is_held_back_though_its_mean_is_low(throttled: float, held: bool) -> None:
+    at = looked({"cpus": 8, "cpus_usable": 2.0, "cgroup_cpus": 2.0}, cpu_busy=10.0, cpu_throttled=throttled)
+    assert bool(found("client-cpu", at)) is held
+    assert (limit(at)[0] == "client-cpu") is held
 
 
 # -- bottleneck

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tui.journal.clock import told_in_range, told_of
 from tui.judge.check import StepEvidence, UnknownError
+from tui.judge.limits import reached_io_limit
 from tui.judge.load import occupied, offered_rates
 from tui.judge.observed import (
     carries_load,
@@ -30,9 +31,6 @@ Kind = Literal["rate", "client-cpu", "network", "client-device", "server-cpu", "
 MOST = 0.5  # of the hosts: one slow client is a straggler, not the bottleneck
 IN_DEVICE = 0.6  # of the latency that the load sees
 SATURATED, QUEUED = 90.0, 1.5  # per cent of the time, and requests in flight on average
-LIMITED = 0.9  # of what a control group allows; it lets a little more pass
-OLD_LIMITS = ("read_bps", "write_bps", "read_iops", "write_iops")
-NEW_LIMITS = {"rbps": "read_bps", "wbps": "write_bps", "riops": "read_iops", "wiops": "write_iops"}
 ONE_CORE = 105.0  # per cent of a core that one thread can seem to use
 FEW = 4  # I/Os in flight over all hosts: so few say how long one takes, not how many could be done
 IDLE = 0.5  # of the workers' time: they wait for other than I/O
@@ -93,29 +91,8 @@ def _client_device(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
 
 def _io_limit(at: StepEvidence, host: HostTelemetryRecord) -> str:
     """Return the limit of its control group that a host's load has reached; empty when it has none, or not."""
-    record = record_of(at.run, host.host)
-    listed = record.facts.get("cgroup_io") if record is not None else None
-    dirs = at.record.results.per_host.get(host.host, {})
-    lines = listed if isinstance(listed, list) else []
-    for name, what, limit in (found for line in lines for found in _limits(line)):
-        result = dirs.get(name)
-        reached = (result.bw_bytes_per_s if what == "bps" else result.iops) if result is not None else None
-        if reached and limit and LIMITED * limit < reached < limit / LIMITED:
-            allowed = units.bandwidth(limit) if what == "bps" else f"{units.iops(limit)} IOPS"
-            return f"its control group allows {name}s of {allowed}"
-    return ""
-
-
-def _limits(line: object) -> Iterator[tuple[str, str, float]]:
-    """Yield direction, bps or iops, and limit: `read_bps 8:0 1048576` (v1), `8:0 rbps=1048576 wbps=max` (v2)."""
-    words = str(line).split()
-    pairs = [(words[0], words[2])] if len(words) == 3 and words[0] in OLD_LIMITS else []
-    split = [word.partition("=") for word in words]
-    pairs += [(NEW_LIMITS[key], value) for key, _, value in split if key in NEW_LIMITS]
-    for name, value in pairs:
-        if value.isdigit():
-            direction, _, what = name.partition("_")
-            yield direction, what, float(value)
+    found = reached_io_limit(at, record_of(at.run, host.host))
+    return f"its control group allows {found[0].text}" if found is not None else ""
 
 
 def _busy_device(at: StepEvidence, host: HostTelemetryRecord) -> str:

@@ -29,8 +29,7 @@ DURABLE = ("cache-off", "cache-protected")  # conditions that say what becomes o
     "precondition",
     "Preconditioned",
     rule="where the profile asks for it, the files were filled and rounds repeated until they were steady",
-    advice="Allow more rounds, or longer ones. Look at the figures of each round: a falling rate is flash "
-    "filling up.",
+    advice="Allow more rounds, or longer ones. Look at the figures of each round: a falling rate is flash filling up.",
     source="SNIA SSS PTS 2.0",
 )
 def preconditioned(at: StepEvidence) -> Iterator[CheckResult]:
@@ -94,8 +93,7 @@ OF_MEMORY = default("working-set.memory")  # a working set below this multiple o
 @step_check(
     "unwritten-data",
     "Files written before they are read",
-    rule=f"{units.share(WRITTEN)} of the files that are read were written beforehand; error below "
-    f"{units.share(HALF)}",
+    rule=f"{units.share(WRITTEN)} of the files that are read were written beforehand; error below {units.share(HALF)}",
     advice="Let benchtui lay the files out (prepare: layout), or write them once in full: holes and preallocated "
     "blocks are read as zeros, at memory speed.",
     source="FIEMAP by filefrag -v, before the load; neither size nor allocated blocks tell it",
@@ -139,7 +137,7 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
         return
     memory = {host.name: memory_of(host) for host in at.run.hosts}
     sizes = {task.host: sum(spec.total_bytes for spec in task.files) for task in at.step.tasks}
-    skewed = _skewed(at)
+    skewed = skewed_sets(at)
     sizes |= {host: round(each.hot_bytes) for host, each in skewed.items() if each.hot_bytes < sizes.get(host, 0)}
     known = {host: (size, memory.get(host) or 0.0) for host, size in sizes.items() if size and memory.get(host)}
     if not known:
@@ -162,7 +160,7 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
         )
 
 
-def _skewed(at: StepEvidence) -> dict[str, HotSet]:
+def skewed_sets(at: StepEvidence) -> dict[str, HotSet]:
     """Return the hot sets of hosts whose I/O wants some blocks more than others."""
     if not any(job.skew for job in at.step.jobs):
         return {}
@@ -182,8 +180,7 @@ def memory_of(host: HostRecord) -> float | None:
     "page-cache",
     "Page cache dropped",
     rule="where the profile asks for it, every host dropped its page cache before the step",
-    advice="Give the user sudo for /proc/sys/vm/drop_caches; without it, only the run's own files can be "
-    "dropped.",
+    advice="Give the user sudo for /proc/sys/vm/drop_caches; without it, only the run's own files can be dropped.",
     source="/proc/sys/vm/drop_caches, posix_fadvise",
 )
 def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
@@ -286,9 +283,7 @@ def reducible(at: StepEvidence) -> Iterator[CheckResult]:
     """An array that compresses stores zeros for free: it never had to write what the figure claims."""
     said = list(dict.fromkeys(job.reducible for job in _writers(at) if job.reducible))
     if said:
-        yield CheckResult(
-            "warning", f"the data written is reducible: {', '.join(said)}", ", ".join(said), "none"
-        )
+        yield CheckResult("warning", f"the data written is reducible: {', '.join(said)}", ", ".join(said), "none")
 
 
 DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4  # left by gzip; different among the sampled; of fewer blocks nothing is said
@@ -370,8 +365,7 @@ FLUSH_NS = 3000  # a command to a device over PCI Express and back takes longer
     "Flushes reach the device",
     rule="where writes are flushed, no mount below the target turns flushes into no-ops, and the median flush "
     f"takes at least {FLUSH_NS / 1000:g} µs",
-    advice="Mount without nobarrier; look for libeatmydata (LD_PRELOAD) and for a virtual disk with "
-    "cache=unsafe.",
+    advice="Mount without nobarrier; look for libeatmydata (LD_PRELOAD) and for a virtual disk with cache=unsafe.",
     source="mount options; latency of syncs. What a hypervisor, a controller or an NFS server (async) does with a "
     "flush cannot be seen from a client",
 )

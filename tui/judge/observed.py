@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from tui.model.record import HostRecord
     from tui.model.step_record import HostTelemetryRecord
 
-CORE, HOST, THREAD, STEAL = (default(f"client-cpu.{name}") for name in ("core", "host", "thread", "steal"))  # per cent
+CPU_LIMITS = ("core", "host", "thread", "steal", "throttled")
+CORE, HOST, THREAD, STEAL, THROTTLED = (default(f"client-cpu.{name}") for name in CPU_LIMITS)  # per cent
 SOFTIRQ = 90.0
 MOST_OF_TIME = 0.5
 FEW_CORES = 4  # on a host with so few cores, a single busy one is half of it: then others have to wait for it
@@ -125,10 +126,11 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
     rule=f"no core is busy for more than {CORE:.0f} % of the time (with {FEW_CORES} cores or fewer: while "
     f"something waits for a CPU more than {WAITED:.0f} % of the time); neither the host nor the CPUs the "
     f"load may use are busy for more than {HOST:.0f} %; no thread of the load uses more than {THREAD:.0f} "
-    f"% of a core, or of what the hypervisor leaves of it; the hypervisor takes less than {STEAL:.0f} %",
+    f"% of a core, or of what the hypervisor leaves of it; the hypervisor takes less than {STEAL:.0f} %; the "
+    f"control group is out of CPU time in at most {THROTTLED:.0f} % of the periods of its limit",
     advice="The storage may be faster than this client. Use more clients or more jobs, spread interrupts, or use "
     "a cheaper engine (io_uring); use no more MPI ranks than CPUs (waiting ranks spin).",
-    source="/proc/stat, /proc/PID/task/*/stat",
+    source="/proc/stat, /proc/PID/task/*/stat, cpu.stat of the control group",
 )
 def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
     """A client whose CPU is busy cannot send more I/O, however fast the storage is."""
@@ -171,6 +173,11 @@ def cpu_bound(host: HostTelemetryRecord, record: HostRecord | None, limit: Calla
 
 def _by_itself(host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]) -> str:
     """Return which CPU the load alone uses up, or its interrupts do; empty when they use up none."""
+    throttled = host.mean_of("cpu.throttled") or 0.0
+    if throttled > limit("client-cpu.throttled"):
+        allowed = number_of(record.facts, "cgroup_cpus") if record is not None else None
+        of = f" of {allowed:g} CPUs" if allowed is not None else ""
+        return f"its control group is at its CPU limit{of} in {throttled:.0f} % of the periods"
     soft, thread = host.mean_of("core.softirq") or 0.0, host.mean_of("gen.thread") or 0.0
     if wanted(host, thread) > limit("client-cpu.thread"):
         left = left_by_hypervisor(thread, limit("client-cpu.thread"))

@@ -125,6 +125,8 @@ THRESHOLDS: dict[str, Threshold] = {
     "client-cpu.core": Threshold(95.0, "per cent that one core of a client or server may be busy"),
     "client-cpu.thread": Threshold(95.0, "per cent of a core that one thread of the load may use"),
     "client-cpu.steal": Threshold(1.0, "per cent of the CPU that the hypervisor may take"),
+    "client-cpu.throttled": Threshold(5.0, "per cent of periods in which the control group may run out of CPU time"),
+    "io-limit.reached": Threshold(0.95, "share of the I/O limit of its control group that a load may reach"),
     "background-load.cpu": Threshold(20.0, "per cent that CPUs may be busy before the load"),
     "offered-rate.reached": Threshold(0.99, "least share of an offered rate"),
     "repetitions.repetitions": Threshold(3.0, "how many repetitions make a figure repeatable"),

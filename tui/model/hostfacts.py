@@ -392,7 +392,7 @@ class BlockLayer(Struct, frozen=True, omit_defaults=True):
     """A block device below a target: partition, lvm, multipath, crypt, dm, md, loop, disk, ...
 
     `below` are the devices it lies on; the last ones are the disks. `paths` are those of a namespace of NVMe.
-    `wwid` is a disk's own name, the same on every host that sees it.
+    `wwid` is a disk's own name, the same on every host that sees it; `number` the kernel's major:minor.
     `md_action`: idle, resync, recover, check, ...; `md_done` such as ``1024 / 2048`` sectors.
     """
 
@@ -412,6 +412,7 @@ class BlockLayer(Struct, frozen=True, omit_defaults=True):
     backing: str = ""
     wwid: str = ""
     paths: int | None = None
+    number: str = ""
     md_level: str = ""
     md_state: str = ""
     md_action: str = ""

@@ -297,7 +297,16 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection(
         "cache",
         "It came from a cache",
-        ("storage-traffic", "direct-io", "working-set", "hot-set", "page-cache", "same-offsets", "rank-shift"),
+        (
+            "storage-traffic",
+            "direct-io",
+            "working-set",
+            "memory-limit",
+            "hot-set",
+            "page-cache",
+            "same-offsets",
+            "rank-shift",
+        ),
         ("storage-traffic",),
         prepared,
     ),
@@ -312,7 +321,9 @@ OBJECTIONS: tuple[Objection, ...] = (
     ),
     Objection("short", "It was too short", ("short", "runtime", "few-samples", "job-time"), ("runtime",), how_long),
     Objection("luck", "It was luck", ("repetitions", "sweep", "iterations"), ("repetitions",), repeated),
-    Objection("client", "The client was the bottleneck", ("client-cpu", "network"), ("client-cpu",), limited_by),
+    Objection(
+        "client", "The client was the bottleneck", ("client-cpu", "network", "io-limit"), ("client-cpu",), limited_by
+    ),
     Objection(
         "together",
         "The hosts did not start together",

@@ -36,6 +36,7 @@ function prepare(   words, i) {
   split(ENVIRON["BT_DEVICES"], words, " ")
   for (i in words) wanted[words[i]] = 1
   rank = ENVIRON["BT_RANK"] + 0 # no target: the busiest disks
+  quotas = split(ENVIRON["BT_QUOTAS"], quota, " ")
   ports = split(ENVIRON["BT_PORTS"], port, " ")
   groups = split(ENVIRON["BT_GROUPS"], group, " ")
   nfs_mount = ENVIRON["BT_NFS"]
@@ -53,6 +54,7 @@ function tick(   before) {
   hasty = 0
   names = values = ""
   cpu()
+  if (quotas) throttled()
   if (clients) load()
   nics()
   tcp()
@@ -503,6 +505,26 @@ function nfs_calls(kind, f,   calls, rtt, all) {
   put("nfs." kind ".rtt", calls > 0 ? rtt / calls : "")
   put("nfs." kind ".exec", calls > 0 ? all / calls : "")
   put("nfs." kind ".retrans", more("nfs again " kind, f[3] - f[2]))
+}
+
+# ---- CPU limits of control groups ---------------------------------------------------------------------------------
+
+# The share of the periods in which one was out of CPU time: of the one that was most often.
+function throttled(   i, line, f, periods, out, share, most) {
+  most = ""
+  for (i = 1; i <= quotas; i++) {
+    periods = out = ""
+    while ((getline line < quota[i]) > 0) {
+      split(line, f, " ")
+      if (f[1] == "nr_periods") periods = rate("cpu periods " i, f[2])
+      else if (f[1] == "nr_throttled") out = rate("cpu throttled " i, f[2])
+    }
+    close(quota[i])
+    if (periods == "" || out == "") continue
+    share = periods > 0 ? 100 * out / periods : 0
+    if (most == "" || share > most) most = share
+  }
+  put("cpu.throttled", most)
 }
 
 # ---- memory, pressure --------------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ bt_layer() { # DIRECTORY: a row of a device, then of those below it
   if [ "$BT_ROW" = "$BT_LAST" ]; then BT_ROW=; bt_col like "$BT_LAST_NAME"; else BT_LAST=$BT_ROW BT_LAST_NAME=$name; fi
   bt_col name "$name"
   bt_col_of label "$dir/dm/name"
+  bt_col_of number "$dir/dev"
   bt_col below "$below"
   bt_wwid "$dir"
   bt_row devices

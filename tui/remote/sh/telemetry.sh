@@ -8,17 +8,18 @@
 #   v UPTIME SECONDS VALUE... a value a column over so many seconds; `-` is unknown
 
 bt_telemetry() { # LOADS PATTERNS TARGET...: names of tasks whose processes count, names of groups; until it is ended
-  BT_LOADS=$1 BT_GROUPS=$2 BT_DEVICES='' BT_RANK=0 BT_NFS='' BT_PORTS='' BT_DIR=$PWD BT_ROOT=${BT_ROOT-}
+  BT_LOADS=$1 BT_GROUPS=$2 BT_DEVICES='' BT_RANK=0 BT_NFS='' BT_PORTS='' BT_QUOTAS='' BT_DIR=$PWD BT_ROOT=${BT_ROOT-}
   shift 2
   BT_HZ=$(getconf CLK_TCK 2>/dev/null) || BT_HZ=100
   bt_stamp
   bt_ports
+  bt_quotas
   if [ $# = 0 ]; then BT_RANK=1; bt_disks; fi
   while [ $# -gt 0 ]; do
     bt_below_target "$1"
     shift
   done
-  export BT_LOADS BT_GROUPS BT_DEVICES BT_RANK BT_NFS BT_PORTS BT_DIR BT_ROOT BT_HZ
+  export BT_LOADS BT_GROUPS BT_DEVICES BT_RANK BT_NFS BT_PORTS BT_QUOTAS BT_DIR BT_ROOT BT_HZ
   exec ${BENCHTUI_AWK:-awk} -f telemetry.awk
 }
 
@@ -42,6 +43,29 @@ bt_ports() { # sets BT_PORTS: RDMA ports that are up, four at most
     [ -e "$state" ] && [ "$count" -lt 4 ] && bt_get "$state" || continue
     port=${state%/state} port=${port#"$BT_ROOT/sys/class/infiniband/"}
     case $BT_GOT in *ACTIVE*) BT_PORTS="$BT_PORTS $port" count=$((count + 1)) ;; esac
+  done
+}
+
+bt_quotas() { # sets BT_QUOTAS: cpu.stat of our control group and of those above it that have a CPU limit
+  local line='' names='' path=''
+  while read -r line; do
+    line=${line#*:} names=,${line%%:*}, path=${line#*:}
+    case $names$path in
+      *[[:space:]]*) ;;
+      ,,*) bt_quotas_above /sys/fs/cgroup "$path" ;;
+      *,cpu,*) bt_quotas_above /sys/fs/cgroup/cpu "$path" ;;
+    esac
+  done 2>/dev/null <"$BT_ROOT/proc/self/cgroup"
+}
+
+bt_quotas_above() { # MOUNT PATH
+  local path="${2%/}" dir=''
+  while :; do
+    dir=$BT_ROOT$1$path
+    BT_GOT=''
+    bt_get "$dir/cpu.max" || bt_get "$dir/cpu.cfs_quota_us"
+    case $BT_GOT in [0-9]*) BT_QUOTAS="$BT_QUOTAS $dir/cpu.stat" ;; esac
+    case $path in */*) path=${path%/*} ;; *) break ;; esac
   done
 }
 

@@ -1,0 +1,142 @@
+"""Checks of control groups: did a limit of the host's, and not the storage, make the figure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tui.journal.clock import told_in_range
+from tui.judge.check import CheckResult, Severity, StepEvidence, UnknownError, step_check
+from tui.judge.data import skewed_sets
+from tui.metrics import units
+from tui.model.criteria import default
+from tui.model.hostfacts import BlockLayer, number_of, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tui.model.record import HostRecord
+
+REACHED = default("io-limit.reached")
+SPARE = 0.9  # the kernel lets a little more pass than a limit; far above it something else moved the bytes
+LESS_CACHED = 0.1  # share of the files that fits into the page cache of a host, and not into that of its control group
+OLD_LIMITS = ("read_bps", "write_bps", "read_iops", "write_iops")
+NEW_LIMITS = {"rbps": "read_bps", "wbps": "write_bps", "riops": "read_iops", "wiops": "write_iops"}
+COLUMNS = {"read_bps": "rd", "write_bps": "wr", "read_iops": "reads", "write_iops": "writes"}
+
+
+class IoLimit(NamedTuple):
+    """What a control group allows of a device (major:minor): `what` is ``read_bps``, ``write_iops``, ..."""
+
+    number: str
+    what: str
+    limit: float
+
+    @property
+    def text(self) -> str:
+        """The limit for people: ``reads of 100 MiB/s``."""
+        direction, _, unit = self.what.partition("_")
+        return f"{direction}s of {units.bandwidth(self.limit) if unit == 'bps' else f'{units.iops(self.limit)} IOPS'}"
+
+
+def io_limits(line: object) -> Iterator[IoLimit]:
+    """Yield the limits of a line: `read_bps 8:0 1048576` (v1), `8:0 rbps=1048576 wbps=max` (v2)."""
+    words = str(line).split()
+    if len(words) == 3 and words[0] in OLD_LIMITS:
+        found = [(words[1], words[0], words[2])]
+    else:
+        pairs = (word.partition("=") for word in words[1:])
+        found = [(words[0], NEW_LIMITS[key], value) for key, _, value in pairs if key in NEW_LIMITS]
+    yield from (IoLimit(number, what, float(value)) for number, what, value in found if value.isdigit())
+
+
+def reached_io_limit(at: StepEvidence, host: HostRecord | None) -> tuple[IoLimit, float] | None:
+    """Return the limit of a device below the target that a host's load reached, and the rate; None: it reached none."""
+    listed = host.facts.get("cgroup_io") if host is not None else None
+    if host is None or not isinstance(listed, list):
+        return None
+    for limit in (each for line in listed for each in io_limits(line)):
+        rates = [rate for rate in _rates(at, host, limit) if _reaches(at, rate, limit)]
+        if rates:
+            return limit, rates[0]
+    return None
+
+
+def _reaches(at: StepEvidence, rate: float, limit: IoLimit) -> bool:
+    return at.limit("io-limit.reached") * limit.limit < rate < limit.limit / SPARE
+
+
+def _rates(at: StepEvidence, host: HostRecord, limit: IoLimit) -> Iterator[float]:
+    """Yield what a load did on the device of a limit: by its own count, where all of it goes there, and the device's.
+
+    I/Os are limited as they are submitted, before the kernel merges them: the device itself may count fewer.
+    """
+    layers = rows(host.facts, BlockLayer)
+    device = next((layer for layer in layers if layer.number == limit.number), None)
+    if device is None and any(layer.number for layer in layers):
+        return  # of a device that has no part in it
+    direction, _, unit = limit.what.partition("_")
+    own = at.record.results.per_host.get(host.name, {}).get(direction)
+    if own is not None and (device is None or sum(not layer.below for layer in layers) == 1):
+        rate = own.bw_bytes_per_s if unit == "bps" else own.iops
+        yield from [rate] if rate is not None else []
+    seen = next((each for each in at.record.telemetry if each.host == host.name and each.role == "client"), None)
+    if device is not None and seen is not None:
+        measured = seen.mean_of(f"dev.{device.name}.{COLUMNS[limit.what]}")
+        yield from [measured] if measured is not None else []
+
+
+@step_check(
+    "io-limit",
+    "I/O limit of the control group",
+    rule=f"no host moves more than {units.share(REACHED)} of what its control group allows of a device below the "
+    "target (bytes or IOPS, by direction)",
+    advice="The figure is the limit. Raise io.max (v1: blkio.throttle) of the group or slice that the load runs in, or "
+    "quote the limit with the figure.",
+    source="io.max, blkio.throttle; rates of the load and of the device",
+)
+def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
+    """A load at the limit of its control group measures that limit, however fast the device is."""
+    hosts = [host for host in at.run.hosts if host.name in at.record.results.per_host]
+    if not any("cgroup_version" in host.facts for host in hosts):
+        raise UnknownError("the control groups of the hosts are not known")
+    found = {host.name: each for host in hosts if (each := reached_io_limit(at, host)) is not None}
+    if found:
+        named = told_in_range({host: f"{limit.text} on {limit.number}" for host, (limit, _) in found.items()})
+        limit, rate = next(iter(found.values()))
+        scope = {"hosts": " ".join(found)}
+        message = f"the load is at the I/O limit of its control group: {named}"
+        yield CheckResult("warning", message, round(rate), limit.limit, {**scope})
+
+
+@step_check(
+    "memory-limit",
+    "Memory limit of the control group",
+    rule="without direct I/O, the control group leaves the page cache room for as large a share of the files as the "
+    f"host's memory would (less {units.share(LESS_CACHED)}); a warning if all of them would fit without the limit",
+    advice="Quote the limit with the figure, raise memory.max, or use direct=1. Buffered writes are held back earlier "
+    "too: the kernel derives the limit of dirty pages from that of the group.",
+    source="memory.max, memory.high, memory.limit_in_bytes; MemTotal",
+)
+def memory_limit(at: StepEvidence) -> Iterator[CheckResult]:
+    """The page cache of a load counts as its control group's memory: the same host without the limit caches more."""
+    if not at.step.jobs:
+        raise UnknownError("the parameters of the jobs are not known")
+    if all(job.direct for job in at.step.jobs if job.stores):
+        return
+    if not any("cgroup_version" in host.facts for host in at.run.hosts):
+        raise UnknownError("the control groups of the hosts are not known")
+    sizes: dict[str, float] = {task.host: sum(spec.total_bytes for spec in task.files) for task in at.step.tasks}
+    sizes |= {host: each.hot_bytes for host, each in skewed_sets(at).items() if each.hot_bytes < sizes.get(host, 0)}
+    for host in at.run.hosts:
+        size, limit = sizes.get(host.name), number_of(host.facts, "cgroup_mem_bytes")
+        memory = number_of(host.facts, "mem_bytes")
+        if not size or limit is None or memory is None:
+            continue
+        if min(1.0, memory / size) - min(1.0, limit / size) > LESS_CACHED:
+            message = f"{host.name}: the control group leaves the page cache {units.size(limit)} of "
+            message += f"{units.size(memory)} of memory, for {units.size(size)} of files"
+            severity: Severity = "warning" if size <= memory else "info"
+            yield CheckResult(severity, message, round(limit), round(min(size, memory)), {"hosts": host.name})
+
+
+LIMIT_CHECKS = (io_limit, memory_limit)
