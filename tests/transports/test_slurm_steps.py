@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.e2e.command import benchtui, start
+from tests.e2e.command import benchtui, marked_processes, start
 from tests.lab.slurm import SlurmLab, missing
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, wait_until
+from tests.transports.slurm_runs import kill, measured, step_daemons, steps_to
+from tui.journal.rundir import load_plan
 
 pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()), pytest.mark.e2e]
 
 SPEC = "slurm:@p,nodes=4,time=20m"
+NODES = ("h1", "h2", "h3", "h4")
+LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -33,17 +37,30 @@ def home(home: Path, slurm: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def wait_for(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.1)
+def detached(home: Path, *more: str) -> Path:
+    """The directory of a run on two nodes that were allocated for it, once both have measured for some seconds."""
+    for host in NODES:
+        (home / "data" / host).mkdir(parents=True)
+    load = ("--set", f"directory={home / 'data'}", "--yes", "--detach", *more)
+    started = start(home, "run", LOAD, "--hosts", "slurm:@p,nodes=2", *load)
+    run_id, told = started.communicate(timeout=PATIENCE_S)
+    assert started.returncode == 0, told
+    run_dir = home / "runs" / run_id.strip()
+    journal = run_dir / "journal.jsonl"
+    wait_until(lambda: [len(ios) > 2 for ios in measured(journal).values()] == [True, True], "nothing is measured")
+    return run_dir
 
 
-def measured_seconds(journal: Path) -> int:
-    """How many samples of the measurement have come."""
-    lines = journal.read_text().splitlines() if journal.exists() else []
-    return sum('"type":"sample"' in line and '"phase":"measure"' in line for line in lines)
+def hosts_of(run_dir: Path) -> list[str]:
+    """The nodes that Slurm has chosen."""
+    return [host.name for host in load_plan(run_dir).hosts]
+
+
+def record_of(run_dir: Path) -> dict[str, Any]:
+    """The record of a run, once it has ended."""
+    wait_until((run_dir / "run.json").exists, "the run goes on")
+    record: dict[str, Any] = json.loads((run_dir / "run.json").read_text())
+    return record
 
 
 def test_one_command_allocates_measures_merges_and_releases(slurm: SlurmLab, home: Path) -> None:
@@ -57,22 +74,54 @@ def test_one_command_allocates_measures_merges_and_releases(slurm: SlurmLab, hom
     assert set(record["steps"][0]["results"]["per_host"]) == {"h1", "h2", "h3", "h4"}
     (source,) = record["sources"]
     assert (source["spec"], source["hosts"]) == (SPEC, ["h1", "h2", "h3", "h4"])
-    wait_for(lambda: slurm.jobs() == [], "the job is still there")
+    wait_until(lambda: slurm.jobs() == [], "the job is still there")
 
 
 def test_a_job_that_is_cancelled_ends_the_run_by_name(slurm: SlurmLab, home: Path) -> None:
-    process = start(
-        *(home, "run", "demo/quick", "--hosts", "slurm:@p,nodes=2", "--yes", "--detach"),
-        *("--set", "runtime=300", "--set", f"directory={home}", "--lease", "10s"),
-    )
-    run_id = process.communicate(timeout=PATIENCE_S)[0].strip()
-    journal = next(home.rglob(run_id)) / "journal.jsonl"
-    wait_for(lambda: measured_seconds(journal) >= 4, "nothing is measured")
+    run_dir = detached(home, "--set", "runtime=300", "--lease", "10s")
     (job,) = slurm.jobs()
     slurm.run("scancel", job)
-    wait_for(lambda: (journal.parent / "run.json").exists(), "the run goes on")
-    record = json.loads(benchtui(home, "runs", "show", run_id, "--json").stdout)
+    record = record_of(run_dir)
     assert record["state"] == "partial"
     assert {host["detail"] for host in record["hosts"]} == {f"allocation {job} ended: cancelled"}
-    assert "h1" in record["steps"][0]["results"]["per_host"]
-    shutil.rmtree(f"/tmp/.benchtui-{os.geteuid()}/{run_id}")  # nobody can reach it on nodes that are gone
+    assert set(record["steps"][0]["results"]["per_host"]) == set(hosts_of(run_dir))
+    shutil.rmtree(spool_of(run_dir))  # nobody can reach it on nodes that are gone
+
+
+def test_no_second_is_lost_with_srun(slurm: SlurmLab, home: Path) -> None:
+    run_dir = detached(home, "--set", "runtime=8")
+    kill([pid for host in hosts_of(run_dir) for pid in steps_to(host, slurm.environ["SLURM_CONF"])])
+    ends_with_every_second(run_dir)
+
+
+@pytest.mark.slow
+def test_no_second_is_lost_with_slurmstepd(slurm: SlurmLab, home: Path) -> None:
+    run_dir = detached(home, "--set", "runtime=8")
+    kill(step_daemons(hosts_of(run_dir)[0], slurm.environ["SLURM_CONF"]))  # srun does not notice
+    ends_with_every_second(run_dir)
+
+
+def ends_with_every_second(run_dir: Path) -> None:
+    record = record_of(run_dir)
+    assert record["state"] == "complete"
+    told = {host: each["read"]["ios"] for host, each in record["steps"][0]["results"]["per_host"].items()}
+    assert {host: sum(ios) for host, ios in measured(run_dir / "journal.jsonl").items()} == told
+    assert not marked_processes(run_dir.name)
+    assert not spool_of(run_dir).exists()
+
+
+def test_a_killed_engine_leaves_no_load_and_no_allocation(slurm: SlurmLab, home: Path) -> None:
+    run_dir = detached(home, "--set", "runtime=300", "--lease", "10s")
+    kill([int((run_dir / "engine.pid").read_text().split()[0])])
+    wait_until(lambda: not marked_processes(run_dir.name), "the load goes on")
+    wait_until(lambda: slurm.jobs() == [], "the job is still there")
+    assert benchtui(home, "runs", "recover", run_dir.name).returncode == 4
+    record = record_of(run_dir)
+    assert record["state"] == "partial"
+    assert set(record["steps"][0]["results"]["per_host"]) == set(hosts_of(run_dir))
+    shutil.rmtree(spool_of(run_dir))  # nobody can reach it on nodes that are gone
+
+
+def spool_of(run_dir: Path) -> Path:
+    """Where the nodes, which are this machine, keep what the run has started."""
+    return Path(f"/tmp/.benchtui-{os.geteuid()}/{run_dir.name}")

@@ -1,0 +1,62 @@
+"""Runs on nodes of a real Slurm: what has been measured, and which processes of Slurm carry them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.e2e.command import comm, environ_of
+
+
+def measured(journal: Path) -> dict[str, list[int]]:
+    """I/Os of every second of the measurement, by host."""
+    lines = journal.read_text().splitlines() if journal.exists() else []
+    samples = [json.loads(line) for line in lines if '"type":"sample"' in line and '"phase":"measure"' in line]
+    found: dict[str, list[int]] = {}
+    for sample in samples:
+        found.setdefault(sample["host"], []).append(sum(each["ios"] for each in sample["dirs"].values()))
+    return found
+
+
+def steps_to(node: str, conf: str) -> list[int]:
+    """Pids of the srun processes that hold a shell on a node."""
+    mine, its = f"SLURM_CONF={conf}".encode(), f"--nodelist={node}".encode()
+    return [pid for pid in pids() if comm(pid) == "srun" and its in words_of(pid) and mine in environ_of(pid)]
+
+
+def step_daemons(node: str, conf: str) -> list[int]:
+    """Pids of the slurmstepd processes whose tasks run on a node."""
+    mine = {f"SLURMD_NODENAME={node}".encode(), f"SLURM_CONF={conf}".encode()}
+    parents = {parent_of(pid) for pid in pids() if mine <= set(environ_of(pid))}
+    return [pid for pid in parents if words_of(pid)[0].startswith(b"slurmstepd:")]
+
+
+def kill(found: list[int]) -> None:
+    """Kill processes that have to be there."""
+    assert found
+    for pid in found:
+        os.kill(pid, signal.SIGKILL)
+
+
+def pids() -> Iterator[int]:
+    """Every process of this machine."""
+    yield from (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+
+
+def words_of(pid: int) -> list[bytes]:
+    """The command line of a process; a single empty word when it has ended meanwhile."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return [b""]
+
+
+def parent_of(pid: int) -> int:
+    """Who started a process; 0 when it has ended meanwhile."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
