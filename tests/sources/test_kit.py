@@ -11,6 +11,7 @@ import pytest
 from tui.model.address import HostAddress
 from tui.sources.ansible.source import AnsibleSource
 from tui.sources.base import FoundHosts, HostSource, SourceContext
+from tui.sources.commands import CommandSource
 from tui.sources.files import FileSource
 from tui.testing.sources import SourceContractError, check_source
 
@@ -47,6 +48,7 @@ def test_our_sources_keep_the_contract(tmp_path: Path) -> None:
     (tmp_path / "names").write_text("h1 h[2-3]\n")
     (tmp_path / "inv").write_text("[web]\na\nb\n")
     check_source(FileSource(), {"names": ["h1", "h[2-3]"]}, ["", "nams", "."], directory=tmp_path)
+    check_source(CommandSource(), {"echo h1 h2": ["h1", "h2"]}, ["", "exit 3"], directory=tmp_path)
     check_source(
         AnsibleSource(),
         {"inv": ["a", "b"], "inv:web": ["a", "b"]},

@@ -16,6 +16,9 @@ from tests.lab.slurm import SlurmLab, missing
 from tests.patience import PATIENCE_S, wait_until
 from tests.transports.slurm_runs import kill, measured, step_daemons, steps_to
 from tui.journal.rundir import load_plan
+from tui.model.address import HostAddress
+from tui.remote.way_slurm import AsSlurmStep
+from tui.testing.transports import check_transport
 
 pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()), pytest.mark.e2e]
 
@@ -61,6 +64,18 @@ def record_of(run_dir: Path) -> dict[str, Any]:
     wait_until((run_dir / "run.json").exists, "the run goes on")
     record: dict[str, Any] = json.loads((run_dir / "run.json").read_text())
     return record
+
+
+@pytest.mark.usefixtures("home")
+async def test_steps_of_a_job_keep_the_contract_of_transports(slurm: SlurmLab) -> None:
+    slurm.run("salloc", "--no-shell", "-N1", "-t", "5")
+    (job,) = slurm.jobs()
+    there = HostAddress("h1", transport="slurm", through=job)
+    try:
+        await check_transport(AsSlurmStep(), there, HostAddress("h1", transport="slurm", through="99999"))
+    finally:
+        slurm.run("scancel", job)
+    wait_until(lambda: slurm.jobs() == [], "the job is still there")
 
 
 def test_one_command_allocates_measures_merges_and_releases(slurm: SlurmLab, home: Path) -> None:
