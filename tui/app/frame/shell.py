@@ -136,6 +136,7 @@ class AppShell(TypeAheadApp[None]):
         self.runs_from = ""  # the screen that Runs was called from
         self.again_from = ""  # the screen where a run was asked for again, until something else is chosen
         self._fleet: Fleet | None = None
+        self._fleet_before: Fleet | None = None
         self._catalogue: Catalogue | None = None
 
     def notify(self, message: str, **options: Any) -> None:
@@ -150,7 +151,7 @@ class AppShell(TypeAheadApp[None]):
         if self._fleet is None:
             from tui.engine.inputs.hosts import Fleet, read_inventory
 
-            asked = self.options.fleet
+            asked = self._fleet_before or self.options.fleet
             self._fleet = Fleet(read_inventory(self.inventory_file), self.options.ssh_config, like=asked)
         return self._fleet
 
@@ -160,8 +161,8 @@ class AppShell(TypeAheadApp[None]):
         return self.options.inventory or self.paths.inventory
 
     def forget_fleet(self) -> None:
-        """Read inventory and ssh config again at the next use."""
-        self._fleet = None
+        """Read inventory and ssh config again at the next use; what sources said is still known."""
+        self._fleet, self._fleet_before = None, self._fleet or self._fleet_before
 
     @property
     def catalogue(self) -> Catalogue:

@@ -16,6 +16,7 @@ from textual.widgets import Static
 
 from tui.app.frame.step_screen import FilteredScreen, KeyBar
 from tui.app.screens import hosts_rows as host_rows
+from tui.app.screens import hosts_sources
 from tui.app.screens.hosts_rows import KnownHost, Labelled
 from tui.app.services.preflight import add_to_inventory, check_each, places_of
 from tui.app.widgets.field import TextInput
@@ -29,6 +30,8 @@ from tui.text.table import Column
 if TYPE_CHECKING:
     from tui.app.dialogs.new_host import NewHost
     from tui.app.screens.hosts_facts import Peers
+    from tui.engine.inputs.hosts import Fleet
+    from tui.engine.inputs.source_groups import SourceAnswer, SourceGroup
     from tui.engine.preflight.host_check import HostCheck
 
 EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machine"
@@ -36,6 +39,7 @@ OF_SEVERAL = {"hosts.filter", "hosts.all", "hosts.sort", "hosts.group", "hosts.o
 LESS_THAN_TRUST = {"hosts.new", "hosts.all", "hosts.sort"}
 READING = "reading the inventory and ssh's configuration"
 FIRST_FRAME_WAITS_S = 0.1  # for the hosts; one that is painted twice comes later
+AGES_S = 10.0  # how old answers are is shown that exactly
 RESOLVE_AFTER_S = 0.7  # until then the app imports what the next screens need
 WHAT_NOW = (
     ("J", "measures this machine: a form asks for pattern, block size, jobs, queue depth and target"),
@@ -63,6 +67,8 @@ class HostsScreen(FilteredScreen):
         super().__init__()
         self.hosts: list[KnownHost] = []
         self.shown: list[KnownHost] = []
+        self.sources: list[SourceGroup] = []
+        self.asking: set[str] = set()  # titles of sources
         self.checking: set[str] = set()
         self.problem: str | None = None
         self.hosts_shown = asyncio.Event()
@@ -124,6 +130,7 @@ class HostsScreen(FilteredScreen):
         self.show_notices()
         self.load_hosts()
         self.set_timer(RESOLVE_AFTER_S, self.begin_to_resolve)
+        self.set_interval(AGES_S, self.ages_changed)
         with suppress(TimeoutError):
             await asyncio.wait_for(self.hosts_shown.wait(), FIRST_FRAME_WAITS_S)
 
@@ -147,14 +154,30 @@ class HostsScreen(FilteredScreen):
     def load_hosts(self, focus: str | None = None) -> None:
         """Read inventory and ssh config."""
         try:
-            named = self.shell.selection.chosen
-            hosts, problem = [host_rows.KnownHost(*found) for found in self.shell.fleet.all(named)], None
+            fleet, named = self.shell.fleet, self.shell.selection.chosen
+            sources = self.read_sources(fleet)
+            of = {name: each.title for each in reversed(sources) for name in each.names}
+            hosts, problem = [
+                host_rows.KnownHost(address, origin, of.get(address.name, "") if origin == "source" else "")
+                for address, origin in fleet.all(named)
+            ], None
         except BenchtuiError as error:
-            hosts, problem = [], str(error)
-        self.hand_over(self.take_hosts, hosts, problem, focus)
+            hosts, sources, problem = [], [], str(error)
+        self.hand_over(self.take_hosts, hosts, problem, focus, sources)
 
-    def take_hosts(self, hosts: list[KnownHost], problem: str | None, focus: str | None) -> None:
+    def read_sources(self, fleet: Fleet) -> list[SourceGroup]:
+        """Return the sources as groups; most have none."""
+        if not fleet.sources and not fleet.has_asked:
+            return []
+        from tui.engine.inputs.source_groups import source_groups
+
+        return source_groups(fleet)
+
+    def take_hosts(
+        self, hosts: list[KnownHost], problem: str | None, focus: str | None, sources: Sequence[SourceGroup] = ()
+    ) -> None:
         """Show what was read."""
+        self.sources = list(sources)
         self.hosts, self.problem, self.was_read = list(hosts), problem, True
         self.query_one(TextPane).set_class(not self.knows_others, "-first")
         self.shell.selection.order_by(host.name for host in self.hosts)
@@ -188,7 +211,9 @@ class HostsScreen(FilteredScreen):
         hosts = [host for members in groups for host in members]
         self.shown = [host for host in hosts if host_rows.matches(host, search, self.seen.place(host))]
         self.picklist.columns = self.shown_columns()
-        self.picklist.set_rows(host_rows.rows(self.shown, selection.chosen))
+        ticked, symbols = frozenset(selection.chosen), self.shell.symbols
+        notes = {each.title: hosts_sources.note(each, ticked, self.asking, symbols) for each in self.sources}
+        self.picklist.set_rows(host_rows.rows(self.shown, ticked, {} if search else notes))
         found = f"{len(self.shown)} of {len(self.hosts)} shown, " if search else ""
         servers = f", {len(selection.servers)} only looked at" if selection.servers else ""
         self.picklist.border_subtitle = f"{found}{len(selection.chosen)} of {len(self.hosts)} ticked{servers}"
@@ -205,6 +230,7 @@ class HostsScreen(FilteredScreen):
     def useless_keys(self, host: KnownHost | None) -> set[str]:
         """Return the actions that the footer need not name; of a host whose key is unknown it must name `trust`."""
         useless = set() if len(self.hosts) > 1 else OF_SEVERAL
+        useless = useless if self.sources else {*useless, "hosts.refresh"}
         useless = useless if any(map(host_rows.has_key, self.hosts)) else {*useless, "hosts.trust"}
         check = self.shell.selection.checks.get(host.name) if host else None
         unknown = check is not None and check.code == "host-key-unknown"
@@ -219,8 +245,12 @@ class HostsScreen(FilteredScreen):
             more = self.together(width) if self.knows_others else [Line(), *what_now(width)]
             return [*host_rows.details(host, self.seen, width, *self.read_of(host)), *more]
         if self.current_group:
+            known = self.source_called(self.current_group)
+            told = hosts_sources.lines(known, symbols, width) if known is not None else []
+            if known is not None and not known.names:
+                return told
             names = ", ".join(member.name for member in self.members(self.current_group))
-            return indented([("Space ticks the whole group: ", LABEL), (names, TEXT)], width, 0)
+            return [*told, *indented([("Space ticks the whole group: ", LABEL), (names, TEXT)], width, 0)]
         return indented([(NO_MATCH if self.hosts else EMPTY if self.was_read else READING, LABEL)], width, 0)
 
     def together(self, width: int) -> list[Line]:
@@ -274,8 +304,40 @@ class HostsScreen(FilteredScreen):
         return key.removeprefix("@") if key else None
 
     def members(self, group: str) -> list[KnownHost]:
-        """Return the shown hosts of a group."""
+        """Return the shown hosts of a group; a source may name hosts that stand under another heading."""
+        source = self.source_called(group)
+        if source is not None:
+            return [host for host in self.shown if host.name in source.names]
         return [host for host in self.shown if host.group == group]
+
+    def source_called(self, title: str) -> SourceGroup | None:
+        """Return a source by its heading."""
+        return next((each for each in self.sources if each.title == title), None)
+
+    def action_refresh(self) -> None:
+        """Ask the source under the cursor again, elsewhere all of them."""
+        here = self.source_called(self.current_group or "")
+        groups = [each for each in ([here] if here else self.sources) if each.title not in self.asking]
+        if not groups:
+            self.notify("no group has a source" if not self.sources else "still asking", severity="warning")
+            return
+        self.asking.update(each.title for each in groups)
+        self.show_rows()
+        hosts_sources.ask(self.shell.fleet, groups, self.take_source)
+
+    def take_source(self, answer: SourceAnswer) -> None:
+        """Know what a source said, and show it."""
+        from tui.engine.inputs.source_groups import take_answer
+
+        self.asking.discard(answer.group.title)
+        take_answer(self.shell.fleet, answer)
+        if self.is_mounted:
+            self.load_hosts()
+
+    def ages_changed(self) -> None:
+        """Show how old the answers of sources are by now."""
+        if self.sources and self.is_current:
+            self.show_rows()
 
     @on(PickList.Moved)
     def cursor_moved(self) -> None:

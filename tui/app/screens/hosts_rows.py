@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tui.model.hostfacts import Fact
 
 INDENT = 9
+NO_SOURCES: Mapping[str, Run] = {}
 Labelled = tuple[str, list[Run]]
 """A label of the details, and what stands beside it."""
 
@@ -35,6 +36,7 @@ class KnownHost(Struct, frozen=True):
 
     address: HostAddress
     origin: str
+    source: str = ""  # the group of the source that alone knows it
 
     @property
     def name(self) -> str:
@@ -43,8 +45,8 @@ class KnownHost(Struct, frozen=True):
 
     @property
     def group(self) -> str:
-        """The heading it stands under: its first group, or where it comes from."""
-        return self.address.groups[0] if self.address.groups else self.origin
+        """The heading it stands under: its source, its first group, or where it comes from."""
+        return self.source or (self.address.groups[0] if self.address.groups else self.origin)
 
 
 def has_key(host: KnownHost) -> bool:
@@ -139,15 +141,22 @@ def natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
-def rows(hosts: Sequence[KnownHost], ticked: Iterable[str]) -> list[KnownHost | Heading]:
-    """Return the hosts under a heading a group, which tells how many of it are ticked."""
+def rows(
+    hosts: Sequence[KnownHost], ticked: Iterable[str], sources: Mapping[str, Run] = NO_SOURCES
+) -> list[KnownHost | Heading]:
+    """Return the hosts under a heading a group, which tells how many of it are ticked.
+
+    `sources`: what to say of the groups of sources; those without a host under them stand behind the others.
+    """
     chosen = frozenset(ticked)
     found: list[KnownHost | Heading] = []
     for group, members in by_group(hosts).items():
         count = sum(host.name in chosen for host in members)
         share = (f"{count}/{len(members)}", ACCENT if count else LABEL)
-        found += [Heading(heading_key(group), group, share), *members]
-    return found
+        found += [Heading(heading_key(group), group, sources.get(group, share)), *members]
+    there = {each.key for each in found if isinstance(each, Heading)}
+    return [*found, *(Heading(key, title, note) for title, note in sources.items()
+                      if (key := heading_key(title)) not in there)]  # fmt: skip
 
 
 def reach(check: HostCheck | None, checking: bool, symbols: Symbols) -> Run:

@@ -235,7 +235,7 @@ class ReviewScreen(GuardedScreen):
             precondition=selection.precondition,
             attest=selection.attest,
             servers=servers,
-            sources=fleet.uses,
+            sources=fleet.uses_of([*hosts, *servers]),
             search=selection.search or SearchChoice(),
             words=fields_words(),
         )

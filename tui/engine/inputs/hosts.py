@@ -21,6 +21,7 @@ from tui.sources.base import SourceContext
 
 if TYPE_CHECKING:
     from tui.engine.inputs.choosing import Chooser
+    from tui.engine.inputs.source_groups import SourceGroup
     from tui.model.inventory import HostEntry, Inventory
     from tui.model.plan import SourceUse
 
@@ -46,6 +47,7 @@ class Fleet:
         self.ssh_config = ssh_config
         self.context = context or SourceContext.here()
         self._like = like  # what it was told by sources is known here too
+        self.answers: dict[str, SourceGroup] = dict(like.answers) if like is not None else {}  # asked again, by title
         self._config_words: list[str] | None = None
 
     @property
@@ -86,8 +88,12 @@ class Fleet:
 
     def _vouched(self) -> list[HostAddress]:
         """Return the hosts that sources have named so far."""
-        asked = "chooser" in self.__dict__ or self._like is not None
-        return list(self.chooser.vouched.values()) if asked else []
+        return list(self.chooser.vouched.values()) if self.has_asked else []
+
+    @property
+    def has_asked(self) -> bool:
+        """Whether sources may have been asked so far."""
+        return "chooser" in self.__dict__ or self._like is not None
 
     def resolve(self, specs: Sequence[str]) -> list[HostAddress]:
         """Return the hosts of SPECs, in order, each once. Raises UsageError with every unknown name at once."""
@@ -105,19 +111,28 @@ class Fleet:
     @cached_property
     def chooser(self) -> Chooser:
         """What turns SPECs into hosts; it remembers what sources said."""
-        from tui.engine.inputs.choosing import Chooser
-
-        chooser = Chooser(self.groups, self.sources, self._completed, self.context)
+        chooser = self.new_chooser()
         if self._like is not None:
             before = self._like.chooser
             chooser.asked, chooser.uses, chooser.notes = dict(before.asked), list(before.uses), list(before.notes)
             chooser.vouched = dict(before.vouched)
         return chooser
 
+    def new_chooser(self) -> Chooser:
+        """Return what turns SPECs into hosts, and asks every source anew."""
+        from tui.engine.inputs.choosing import Chooser
+
+        return Chooser(self.groups, self.sources, self._completed, self.context)
+
     @property
     def uses(self) -> list[SourceUse]:
         """What the sources that were named resolved to."""
         return self.chooser.uses
+
+    def uses_of(self, hosts: Sequence[HostAddress]) -> list[SourceUse]:
+        """Return what those sources resolved to that named any of these hosts."""
+        names = {host.name for host in hosts}
+        return [use for use in self.uses if not names.isdisjoint(use.hosts)]
 
     @property
     def notes(self) -> list[str]:

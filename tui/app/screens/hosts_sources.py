@@ -1,0 +1,57 @@
+"""Sources as groups of the Hosts screen: what their headings and details say, and asking them without a wait."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from tui.metrics.units import duration
+from tui.text.line import ACCENT, BAD, LABEL, TEXT, Line, Run, indented
+
+if TYPE_CHECKING:
+    from tui.app.terminal.theme import Symbols
+    from tui.engine.inputs.hosts import Fleet
+    from tui.engine.inputs.source_groups import SourceAnswer, SourceGroup
+
+
+def note(group: SourceGroup, ticked: Collection[str], asking: Collection[str], symbols: Symbols) -> Run:
+    """Return what the heading says: how many of its hosts are ticked, and how old that list is."""
+    if group.title in asking:
+        return f"{symbols.wait} asking", ACCENT
+    count = sum(name in ticked for name in group.names)
+    share = f"{count}/{len(group.names)}"
+    if group.problem:
+        return f"{share} {symbols.bad} failed", BAD
+    age = group.age_s(datetime.now(UTC))
+    if age is None:
+        return "not asked: r", LABEL
+    return f"{share}, {duration(age)} ago", ACCENT if count else LABEL
+
+
+def lines(group: SourceGroup, symbols: Symbols, width: int) -> list[Line]:
+    """Return what the details say of a source: what went wrong, when it was asked, by what."""
+    found = indented([(f"{symbols.bad} {group.problem}", BAD)], width, 0) if group.problem else []
+    age = group.age_s(datetime.now(UTC))
+    asked = f"asked {duration(age)} ago" if age is not None else "not asked yet"
+    by = f", {group.how}" if group.how else ""
+    return [*found, *indented([(f"{asked}{by}; ", TEXT), ("r", ACCENT), (" asks again", LABEL)], width, 0)]
+
+
+def ask(fleet: Fleet, groups: Sequence[SourceGroup], take: Callable[[SourceAnswer], None]) -> None:
+    """Ask sources in threads of their own, which keep nobody from leaving; `take` runs on the event loop."""
+    from tui.engine.inputs.source_groups import ask_again
+
+    loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+
+    def one(group: SourceGroup) -> None:
+        answer = ask_again(fleet, group)
+        with suppress(RuntimeError):  # the app is gone
+            loop.call_soon_threadsafe(take, answer, context=context)
+
+    for group in groups:
+        Thread(target=one, args=(group,), daemon=True, name=f"source {group.title}").start()

@@ -1,0 +1,91 @@
+"""Sources of hosts as groups that can be asked again: those of the inventory, and those that were named."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tui.model.plain_data import format_utc, parse_utc
+from tui.model.problem import UsageError
+
+if TYPE_CHECKING:
+    from tui.engine.inputs.choosing import Chooser
+    from tui.engine.inputs.hosts import Fleet
+
+
+class SourceGroup(Struct, frozen=True):
+    """A group of the inventory with `from:`, or a SPEC. `utc`: when it was asked, empty: not yet; `how`: by what.
+
+    `problem`: why it could not be asked the last time; `names` are those of the time before.
+    """
+
+    title: str
+    spec: str
+    names: tuple[str, ...] = ()
+    utc: str = ""
+    how: str = ""
+    problem: str = ""
+
+    def age_s(self, now: datetime) -> float | None:
+        """Return how long ago it was asked; None: not yet."""
+        asked = parse_utc(self.utc)
+        return max(0.0, (now - asked).total_seconds()) if asked is not None else None
+
+
+class SourceAnswer(Struct, frozen=True):
+    """What asking a group brought; `chooser` None: nothing."""
+
+    group: SourceGroup
+    chooser: Chooser | None = None
+
+
+def source_groups(fleet: Fleet) -> list[SourceGroup]:
+    """Return the groups of the inventory, then the SPECs that named hosts of none of these."""
+    found = {name: fleet.answers.get(name) or _named_before(fleet, name) for name in fleet.sources}
+    covered = {host for group in found.values() for host in group.names}
+    for use in fleet.uses if fleet.has_asked else ():
+        if not set(use.hosts) <= covered:
+            known = fleet.answers.get(use.spec)
+            found[use.spec] = known or SourceGroup(use.spec, use.spec, use.hosts, use.utc, use.how)
+            covered |= set(use.hosts)
+    return list(found.values())
+
+
+def _named_before(fleet: Fleet, name: str) -> SourceGroup:
+    """Return a group of the inventory with what was said of it when hosts were named on the command line."""
+    vouched = fleet.chooser.vouched.values() if fleet.has_asked else ()
+    names = tuple(each.name for each in vouched if name in each.groups)
+    uses = [use for use in fleet.uses if set(use.hosts) & set(names)] if names else []
+    how = ", ".join(dict.fromkeys(use.how for use in uses if use.how))
+    return SourceGroup(name, f"@{name}", names, min((use.utc for use in uses), default=""), how)
+
+
+def ask_again(fleet: Fleet, group: SourceGroup) -> SourceAnswer:
+    """Return what a group's sources say now. Changes nothing: a thread may ask, `take_answer` is for the others."""
+    chooser = fleet.new_chooser()
+    try:
+        found = chooser.hosts([group.spec])
+    except UsageError as error:
+        return SourceAnswer(replace(group, problem="; ".join(map(str, error.problems))))
+    how = ", ".join(dict.fromkeys(use.how for use in chooser.uses if use.how))
+    return SourceAnswer(SourceGroup(group.title, group.spec, tuple(found), format_utc(datetime.now(UTC)), how), chooser)
+
+
+def take_answer(fleet: Fleet, answer: SourceAnswer) -> None:
+    """Know from now on what a group's sources said; hosts that no source names any more are forgotten."""
+    group, known = answer.group, fleet.chooser
+    before = next((each for each in source_groups(fleet) if each.title == group.title), group)
+    fleet.answers[group.title] = group
+    if answer.chooser is None:
+        return
+    said = {use.spec: use for use in answer.chooser.uses}
+    known.asked.update(answer.chooser.asked)
+    known.uses[:] = [*(use for use in known.uses if use.spec not in said), *said.values()]
+    still = {host for use in known.uses for host in use.hosts}
+    for host in set(before.names) - set(group.names) - still:
+        known.vouched.pop(host, None)
+    known.vouched.update(answer.chooser.vouched)
+    known.notes[:] = dict.fromkeys((*known.notes, *answer.chooser.notes))
