@@ -21,8 +21,8 @@ from tui.engine.run.preflight import shared_files
 from tui.engine.run.run import execute
 from tui.library.build import build_record
 from tui.model.hostfacts import Fact
-from tui.model.plan import Plan, common_paths, sharing_note
-from tui.model.shared_files import same_files
+from tui.model.plan import Plan
+from tui.model.shared_files import common_paths, paths_used_at_once, same_files, sharing_note
 from tui.remote.answers import DirFacts, HostProbe
 from tui.remote.connections import Connections
 
@@ -63,6 +63,15 @@ def test_the_same_path_is_one_file_on_one_file_system(
 
 def test_files_of_their_own_are_no_common_paths() -> None:
     assert (common_paths(plan()), sharing_note(plan())) == ({}, "")
+
+
+def test_what_one_host_writes_and_another_one_reads_later_is_not_used_at_once() -> None:
+    given = one_path()
+    first, second = given.steps[0].tasks
+    later = replace(given.steps[0], index=1, tasks=[second])
+    handed_on = replace(given, steps=[replace(given.steps[0], tasks=[first]), later])
+    assert all(hosts == ["h1", "h2"] for hosts in common_paths(handed_on).values())
+    assert (paths_used_at_once(handed_on), sharing_note(handed_on)) == ({}, "")
 
 
 def test_devices_of_the_same_name_are_each_host_s_own() -> None:

@@ -307,12 +307,13 @@ def test_a_parameter_has_a_plain_name() -> None:
         ),
         (
             "iodepth: '{depth}'",
-            "p.yaml:11:18: unknown placeholder {depth}; known are directory, runtime, size, host, host_index",
+            "p.yaml:11:18: unknown placeholder {depth}; known are directory, runtime, size, "
+            "host, host_index, next_index",
         ),
         (
             "nrfiles: '{sise}'",
             "p.yaml:11:18: unknown placeholder {sise} (did you mean 'size'?); "
-            "known are directory, runtime, size, host, host_index",
+            "known are directory, runtime, size, host, host_index, next_index",
         ),
         (
             "comm: 'x{size'",
@@ -350,7 +351,7 @@ def test_a_job_is_checked(new: str, message: str) -> None:
 def test_a_placeholder_over_two_lines_is_told_in_one() -> None:
     assert refusal(with_option('comm: "{si\\nze}"')) == (
         "p.yaml:11:15: unknown placeholder {si ze} (did you mean 'size'?); "
-        "known are directory, runtime, size, host, host_index"
+        "known are directory, runtime, size, host, host_index, next_index"
     )
 
 

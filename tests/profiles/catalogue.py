@@ -245,6 +245,7 @@ WORKLOADS = {**PUBLISHED, **METADATA}
 SIX = ("bandwidth-read", "bandwidth-write", "latency-read", "latency-write", "iops-read", "iops-write")
 WITHIN = ("1m-read", "1m-write", "128k-read", "128k-write", "4k-read", "4k-write", "4k-mixed")
 SUITES = {
+    "ai/checkpoint": ["ai/checkpoint-write", "ai/checkpoint-restore"],
     "aerodisk/all": ["aerodisk/oltp-4k-70r30w", "aerodisk/seqwrite-128k", "aerodisk/seqread-128k"],
     "ceph/all": ["ceph/randread", "ceph/randwrite"],
     "elbencho/files": [f"elbencho/files-{name}" for name in ("mkdirs", "write", "stat", "read", "rm", "rmdirs")],
@@ -266,4 +267,11 @@ SUITES = {
 SEARCHES = [f"capacity/{name}" for name in ("etcd-fsync", "nfs-8k", "oltp-4k-70r30w", "weka-read-latency")]
 ELBENCHO = [f"elbencho/{name}" for name in ("large-write", "large-randread", "randread-latency")]
 IO500 = ["io500/standard", "io500/trial"]
-OTHERS = ["demo/quick", "weka/mdtest", "ior/file-per-process", *IO500, *SEARCHES, *ELBENCHO, *SUITES["elbencho/files"]]
+# Derived from what was published of applications: the profiles themselves say what is whose.
+DERIVED = [
+    *(f"ai/{name}" for name in ("checkpoint-restore", "checkpoint-write", "kv-cache", "training-large-samples")),
+    *("ai/training-small-samples", "ai/vector-search"),
+    *("apps/database-log", "apps/video-ingest", "apps/vm-boot-storm"),
+]
+TOOLS = [*IO500, *SEARCHES, *ELBENCHO, *SUITES["elbencho/files"]]
+OTHERS = ["demo/quick", "weka/mdtest", "ior/file-per-process", *TOOLS, *DERIVED]

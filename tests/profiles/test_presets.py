@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.command import benchtui
-from tests.profiles.catalogue import ADDED, METADATA, OTHERS, PUBLISHED, SUITES, VITASTOR, WORKLOADS, Options
+from tests.profiles.catalogue import ADDED, DERIVED, METADATA, OTHERS, PUBLISHED, SUITES, VITASTOR, WORKLOADS, Options
 from tui.engine.inputs.profiles import Catalogue, LoadedProfile
 from tui.engine.plan.plan import Choices, build_plan
 from tui.model.address import HostAddress
@@ -254,3 +254,18 @@ def test_profiles_show_prints_the_job_files(home: Path, tag: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     jobs = [WORKLOADS[each].job for each in SUITES.get(tag, [tag]) if each in WORKLOADS]
     assert [line.strip("[]") for line in done.stdout.splitlines() if line in {f"[{job}]" for job in jobs}] == jobs
+
+
+@pytest.mark.parametrize("tag", DERIVED)
+def test_what_is_derived_names_its_source_and_what_that_leaves_open(tag: str) -> None:
+    profile = preset(tag)
+    assert profile.source is not None and profile.source.document
+    assert profile.deviations
+
+
+def test_a_checkpoint_is_restored_on_another_host_than_wrote_it() -> None:
+    hosts = [HostAddress(name=f"h{number}", address="127.0.0.1") for number in (1, 2, 3)]
+    write, restore = build_plan(loaded("ai/checkpoint"), Choices(hosts=hosts)).steps
+    written = [[spec.path for spec in task.written] for task in write.tasks]
+    read = [[spec.path for spec in task.files] for task in restore.tasks]
+    assert read == [written[1], written[2], written[0]]

@@ -12,8 +12,8 @@ from tui.metrics import units
 from tui.metrics.steady import window_text
 from tui.model.criteria import default
 from tui.model.hostfacts import BlockLayer, Content, Mount, Written, boot_of, number_of, rows, why_unknown
-from tui.model.plan import JobLoad, common_paths, is_device, more, other_names_text, sharing_text
-from tui.model.shared_files import same_files
+from tui.model.plan import JobLoad, is_device
+from tui.model.shared_files import more, other_names_text, paths_used_at_once, same_files, sharing_text
 from tui.record.progress import rounds_of_step
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def shared_files(evidence: RunEvidence) -> Iterator[CheckResult]:
         message = other_names_text(named[0]) + more(len(named))
         yield CheckResult("warning", message, float(len(named)), 0.0, {"hosts": " ".join(hosts)})
     for names in _groups(evidence.hosts):
-        paths = [path for path, users in common_paths(evidence.plan).items() if set(names) <= set(users)]
+        paths = [path for path, users in paths_used_at_once(evidence.plan).items() if set(names) <= set(users)]
         if paths:
             message = sharing_text(evidence.plan, paths, names, "a shared file system")
             yield CheckResult("warning", message, float(len(paths)), 0.0, {"hosts": " ".join(names)})
@@ -351,8 +351,9 @@ def durability(at: StepEvidence) -> Iterator[CheckResult]:
     loose = [job for job in _writers(at) if not job.durable]
     if loose and not durable_by_word(at.run):
         flushed = next((job.flushed for job in loose if job.flushed), "")
-        after = f", {flushed} after it" if flushed else ""
-        message = f"no fsync inside the measured time{after}"
+        message = "no fsync inside the measured time"
+        if flushed:
+            message = f"no fsync before {flushed} at the end: the rate includes that one, latencies do not"
         yield CheckResult("info", message, "none", "fsync")
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
 from tui.model.address import HostAddress
 from tui.model.check_names import with_current_names
-from tui.model.plain import some
 from tui.model.plain_data import MultiLine, PlainDecoder
 from tui.model.search import Proof, Search
 
@@ -204,7 +203,7 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     same_offsets: bool = False  # on every host and in every worker the same random offsets
     reducible: str = ""  # why an array may store less than is written: "zero_buffers=1"
     durable: str = ""  # how writes are made durable as they go: "fdatasync=1"; empty: never before the end
-    flushed: str = ""  # how they are at the end: "end_fsync=1"
+    flushed: str = ""  # how they are at the end, within the run time that fio divides by: "end_fsync=1"
     block_bytes: int | None = None  # of each I/O; None: they differ, or nobody said
     blocks: dict[str, tuple[BlockShare, ...]] = field(default_factory=dict)  # by direction, where sizes differ
     poisson: bool = False  # the offered rate comes at random times
@@ -442,8 +441,6 @@ NETWORK_FILE_SYSTEMS = (
     "beegfs",
     "glusterfs",
 )
-NAMED = 3
-OWN_FILES = "put {host} into the path to give each host its own"
 
 
 def file_system_name(fstype: str, source: str, mount: str, machine: str) -> str:
@@ -454,47 +451,3 @@ def file_system_name(fstype: str, source: str, mount: str, machine: str) -> str:
 def is_network(fstype: str, source: str) -> bool:
     """Tell whether a file system is one that several hosts may mount."""
     return fstype.startswith(NETWORK_FILE_SYSTEMS) or ":" in source
-
-
-def common_paths(plan: Plan) -> dict[str, list[str]]:
-    """Return files that several hosts use by the same path, with these hosts in the order of the plan."""
-    users: dict[str, dict[str, None]] = {}
-    for step in plan.steps:
-        for task in step.tasks:
-            for spec in task.files:
-                users.setdefault(spec.path, {})[task.host] = None
-    return {path: list(hosts) for path, hosts in users.items() if len(hosts) > 1 and not is_device(path)}
-
-
-def verb_of(plan: Plan, path: str) -> str:
-    """Return what the run does with a file."""
-    tasks = (task for step in plan.steps for task in step.tasks)
-    return "write" if any(spec.path == path for task in tasks for spec in task.written) else "read"
-
-
-def sharing_note(plan: Plan) -> str:
-    """Return what is to be known of paths that hosts have in common before anything is known of the hosts."""
-    if not (common := common_paths(plan)):
-        return ""
-    path, hosts = next(iter(common.items()))
-    verb = verb_of(plan, path)
-    alike = f"{some(hosts, NAMED)} {verb} {path}{more(len(common))}"
-    return f"{alike}: on a shared file system that is one file, which all {verb} at the same time; {OWN_FILES}"
-
-
-def sharing_text(plan: Plan, paths: Sequence[str], hosts: Sequence[str], where: str) -> str:
-    """Return that hosts use the same files. `where`: the file system they are on."""
-    verb = verb_of(plan, paths[0])
-    what = f"{some(hosts, NAMED)} {verb} one and the same file {paths[0]}{more(len(paths))} on {where}"
-    return f"{what}: they hold each other up, and meet what the others have in a cache; {OWN_FILES}"
-
-
-def other_names_text(names: Sequence[tuple[str, str]]) -> str:
-    """Return that a file has several names."""
-    shown = some([f"{path} on {host}" for host, path in names], NAMED)
-    return f"{shown} are one file: bind mounts or links; jobs that use them hold each other up"
-
-
-def more(count: int) -> str:
-    """Return how many files there are beside the one that is named."""
-    return f" (and {count - 1} more files)" if count > 1 else ""

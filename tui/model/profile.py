@@ -30,7 +30,7 @@ ParamKind = Literal[
 ]  # fmt: skip
 TOOL = "The load generator; suite: other profiles one after the other"
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
-HOST_PLACEHOLDERS = ("host", "host_index")
+HOST_PLACEHOLDERS = ("host", "host_index", "next_index")
 PATH_KINDS = ("directory", "path", "device")
 WORDS_TRUE, WORDS_FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 FLAG_FORMS = "allowed are yes, no, true, false, on, off, 1, 0"

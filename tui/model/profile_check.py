@@ -281,7 +281,7 @@ def problems(profile: Profile, document: YamlDocument, known: Collection[str]) -
     if profile.tool == SUITE:
         return
     yield from _brace_problems((profile.tool,), document.data.get(profile.tool), known, document)
-    texts |= {"host": "host", "host_index": "1"}
+    texts |= {"host": "host", "host_index": "1", "next_index": "1"}
     yield from rules(profile.tool).problems(profile, document, texts)
 
 

@@ -1,10 +1,12 @@
-"""Files that several names lead to, by what hosts say of their inodes."""
+"""Files that several hosts use, by the paths of a plan, and by what hosts say of their inodes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tui.model.hostfacts import Fact, TargetFile, rows
+from tui.model.plain import some
+from tui.model.plan import Plan, Step, is_device
 
 
 def same_files(hosts: Mapping[str, Mapping[str, Fact]]) -> list[list[tuple[str, str]]]:
@@ -23,3 +25,65 @@ def _is_told(names: list[tuple[str, str]], hosts: Mapping[str, Mapping[str, Fact
     """Tell whether it is one path on hosts that are known to share the files of such a path."""
     sharing = str(hosts[names[0][0]].get("shares_files_with") or "").split()
     return len({path for _, path in names}) == 1 and all(host in sharing for host, _ in names)
+
+
+NAMED = 3
+OWN_FILES = "put {host} into the path to give each host its own"
+
+
+def common_paths(plan: Plan) -> dict[str, list[str]]:
+    """Return files that several hosts use by the same path, with these hosts in the order of the plan."""
+    return _common_paths(plan.steps)
+
+
+def paths_used_at_once(plan: Plan) -> dict[str, list[str]]:
+    """Return files that several hosts use in one step. What one host writes is often read by another one later."""
+    found: dict[str, dict[str, None]] = {}
+    for step in plan.steps:
+        for path, hosts in _common_paths([step]).items():
+            found.setdefault(path, {}).update(dict.fromkeys(hosts))
+    return {path: list(hosts) for path, hosts in found.items()}
+
+
+def _common_paths(steps: Sequence[Step]) -> dict[str, list[str]]:
+    users: dict[str, dict[str, None]] = {}
+    for step in steps:
+        for task in step.tasks:
+            for spec in task.files:
+                users.setdefault(spec.path, {})[task.host] = None
+    return {path: list(hosts) for path, hosts in users.items() if len(hosts) > 1 and not is_device(path)}
+
+
+def verb_of(plan: Plan, path: str) -> str:
+    """Return what several hosts do at once with a file."""
+    steps = (step for step in plan.steps if path in _common_paths([step]))
+    tasks = (task for step in steps for task in step.tasks)
+    return "write" if any(spec.path == path for task in tasks for spec in task.written) else "read"
+
+
+def sharing_note(plan: Plan) -> str:
+    """Return what is to be known of paths that hosts have in common before anything is known of the hosts."""
+    if not (common := paths_used_at_once(plan)):
+        return ""
+    path, hosts = next(iter(common.items()))
+    verb = verb_of(plan, path)
+    alike = f"{some(hosts, NAMED)} {verb} {path}{more(len(common))}"
+    return f"{alike}: on a shared file system that is one file, which all {verb} at the same time; {OWN_FILES}"
+
+
+def sharing_text(plan: Plan, paths: Sequence[str], hosts: Sequence[str], where: str) -> str:
+    """Return that hosts use the same files. `where`: the file system they are on."""
+    verb = verb_of(plan, paths[0])
+    what = f"{some(hosts, NAMED)} {verb} one and the same file {paths[0]}{more(len(paths))} on {where}"
+    return f"{what}: they hold each other up, and meet what the others have in a cache; {OWN_FILES}"
+
+
+def other_names_text(names: Sequence[tuple[str, str]]) -> str:
+    """Return that a file has several names."""
+    shown = some([f"{path} on {host}" for host, path in names], NAMED)
+    return f"{shown} are one file: bind mounts or links; jobs that use them hold each other up"
+
+
+def more(count: int) -> str:
+    """Return how many files there are beside the one that is named."""
+    return f" (and {count - 1} more files)" if count > 1 else ""

@@ -13,8 +13,9 @@ from tui.capacity.hold import HOLDS
 from tui.metrics import units
 from tui.metrics.repeat import repetitions_needed
 from tui.model.plain import some
-from tui.model.plan import Plan, Step, is_device, sharing_note, written_devices
+from tui.model.plan import Plan, Step, is_device, written_devices
 from tui.model.search import SAID
+from tui.model.shared_files import sharing_note
 from tui.record.cells import value_texts
 
 STEPS_IN_FULL = 4  # of a plan with more, the first one stands for all

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from tui.cli.shared.common import paths, say
 from tui.model.address import HostAddress
-from tui.model.plan import Plan, sharing_note
+from tui.model.plan import Plan
 from tui.model.problem import PreflightError, Problem, UsageError
+from tui.model.shared_files import sharing_note
 
 if TYPE_CHECKING:
     from tui.engine.launch import EngineMode

@@ -43,8 +43,8 @@ from tui.journal.rundir import owner
 from tui.metrics import units
 from tui.model.event import HostClock, HostFactsCollected, HostStateName, PhaseName
 from tui.model.hostfacts import Fact
-from tui.model.plan import Plan, Step, common_paths, other_names_text, sharing_text
-from tui.model.shared_files import same_files
+from tui.model.plan import Plan, Step
+from tui.model.shared_files import common_paths, other_names_text, paths_used_at_once, same_files, sharing_text
 from tui.remote.agent import KEPT_DAYS, AgentError, ClockOffset, Holder, TaskDir
 from tui.remote.answers import Expired
 from tui.remote.transport import HostError
@@ -149,8 +149,10 @@ def tell_sharing(ctx: RunContext, found: Mapping[str, HostFindings]) -> None:
     """Say which hosts use the same files, keep it with their facts, and leave the making of them to the first."""
     for session in ctx.sessions:
         session.made_elsewhere = {}
+    at_once = paths_used_at_once(ctx.plan)
     for shared in shared_files(ctx.plan, found):
-        ctx.say("warning", sharing_text(ctx.plan, shared.paths, shared.hosts, shared.where))
+        if paths := [path for path in shared.paths if path in at_once]:
+            ctx.say("warning", sharing_text(ctx.plan, paths, shared.hosts, shared.where))
         for session in ctx.sessions:
             if session.name in shared.hosts:
                 sharing: dict[str, Fact] = {"shares_files_with": " ".join(shared.hosts)}

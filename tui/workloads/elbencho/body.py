@@ -115,7 +115,7 @@ def resolve(profile: Profile, params: Mapping[str, ParamValue], host: str, host_
     """Return what one host does, `host_index` counting from 1. Raises UsageError with every problem at once."""
     own = host_params(profile, params, host_index, hosts)
     texts = {name: value_text(profile.params[name].kind, value) for name, value in own.items()}
-    texts |= {"host": safe_host(host), "host_index": str(host_index)}
+    texts |= {"host": safe_host(host), "host_index": str(host_index), "next_index": str(host_index % hosts + 1)}
     return load_of(profile, texts)
 
 

@@ -10,7 +10,7 @@ from tui.model.yaml_text import KeyPath, YamlDocument
 from tui.workloads.elbencho.body import Load, body_of, load_of
 from tui.workloads.elbencho.options import option_problem
 
-ONE_HOST = {"host": "h1", "host_index": "1"}
+ONE_HOST = {"host": "h1", "host_index": "1", "next_index": "1"}
 
 
 def problems(profile: Profile, document: YamlDocument, texts: Mapping[str, str]) -> Iterator[Problem]:

@@ -77,7 +77,7 @@ def resolve_options(
     """
     own, job = host_params(profile, params, host_index, hosts), job_of(profile)
     values = {name: value_text(profile.params[name].kind, value) for name, value in own.items()}
-    values.update(host=safe_host(host), host_index=str(host_index))
+    values.update(host=safe_host(host), host_index=str(host_index), next_index=str(host_index % hosts + 1))
     shared = {name: expand(value, as_option(name, profile, values)) for name, value in job.shared.items()}
     jobs = {
         section: {name: expand(value, as_option(name, profile, values)) for name, value in options.items()}

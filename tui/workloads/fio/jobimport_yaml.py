@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tui.model.problem import Problem, UsageError
-from tui.model.profile import Param, ParamKind, parse_param
+from tui.model.profile import HOST_PLACEHOLDERS, Param, ParamKind, parse_param
 from tui.workloads.fio.jobimport_ini import JobFileOption
 from tui.workloads.fio.option_table import by_name, canonical
 from tui.workloads.fio.options import SYNC_OPTIONS
@@ -149,7 +149,7 @@ def _first_param(kinds: Sequence[ParamKind], value: str, about: str) -> Param | 
 
 
 def _add(sheet: _Sheet, name: str, param: Param) -> str:
-    while name in sheet.params or name in ("host", "host_index"):
+    while name in sheet.params or name in HOST_PLACEHOLDERS:
         name += "_2"
     sheet.params[name] = param
     return name
