@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from tui.app.dialogs.new_host import NewHost
     from tui.app.screens.hosts_facts import Peers
     from tui.engine.inputs.hosts import Fleet
-    from tui.engine.inputs.source_groups import SourceAnswer, SourceGroup
+    from tui.engine.inputs.source_groups import SourceAnswer
     from tui.engine.preflight.host_check import HostCheck
+    from tui.model.source_group import SourceGroup
 
 EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machine"
 OF_SEVERAL = {"hosts.filter", "hosts.all", "hosts.sort", "hosts.group", "hosts.observe"}

@@ -16,7 +16,8 @@ from tui.text.line import ACCENT, BAD, LABEL, TEXT, Line, Run, indented
 if TYPE_CHECKING:
     from tui.app.terminal.theme import Symbols
     from tui.engine.inputs.hosts import Fleet
-    from tui.engine.inputs.source_groups import SourceAnswer, SourceGroup
+    from tui.engine.inputs.source_groups import SourceAnswer
+    from tui.model.source_group import SourceGroup
 
 
 def note(group: SourceGroup, ticked: Collection[str], asking: Collection[str], symbols: Symbols) -> Run:

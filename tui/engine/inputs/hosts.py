@@ -21,9 +21,9 @@ from tui.sources.base import SourceContext
 
 if TYPE_CHECKING:
     from tui.engine.inputs.choosing import Chooser
-    from tui.engine.inputs.source_groups import SourceGroup
     from tui.model.inventory import HostEntry, Inventory
     from tui.model.plan import SourceUse
+    from tui.model.source_group import SourceGroup
 
 Origin = Literal["inventory", "ssh config", "source", "command line", "this machine"]
 MOST_UNKNOWN = 50  # that are named one by one

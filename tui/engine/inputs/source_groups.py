@@ -8,31 +8,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tui.model.plain_data import format_utc, parse_utc
+from tui.model.plain_data import format_utc
 from tui.model.problem import UsageError
+from tui.model.source_group import SourceGroup
 
 if TYPE_CHECKING:
     from tui.engine.inputs.choosing import Chooser
     from tui.engine.inputs.hosts import Fleet
-
-
-class SourceGroup(Struct, frozen=True):
-    """A group of the inventory with `from:`, or a SPEC. `utc`: when it was asked, empty: not yet; `how`: by what.
-
-    `problem`: why it could not be asked the last time; `names` are those of the time before.
-    """
-
-    title: str
-    spec: str
-    names: tuple[str, ...] = ()
-    utc: str = ""
-    how: str = ""
-    problem: str = ""
-
-    def age_s(self, now: datetime) -> float | None:
-        """Return how long ago it was asked; None: not yet."""
-        asked = parse_utc(self.utc)
-        return max(0.0, (now - asked).total_seconds()) if asked is not None else None
 
 
 class SourceAnswer(Struct, frozen=True):
