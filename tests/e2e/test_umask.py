@@ -41,7 +41,7 @@ def open_to_others(directory: Path) -> Iterator[str]:
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("umask", [0o000, 0o022], ids=["umask 000", "umask 022"])
+@pytest.mark.parametrize("umask", [0o000, pytest.param(0o022, marks=pytest.mark.slow)], ids=["umask 000", "umask 022"])
 def test_all_that_is_written_is_private(tmp_path: Path, umask: int) -> None:
     home, target = tmp_path / "home", tmp_path / "target"
     target.mkdir()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.remote.conftest import PRESENT, SHELLS
+from tests.remote.conftest import SHELLS, UNDER_EACH
 from tui.remote.scripts import functions
 
 # what was made is taken away again by "others" as often as there are tokens: at the worst moment, every time
@@ -48,7 +48,7 @@ def others(directory: Path, times: int, *shared: str) -> str:
     return f"TOKENS={directory}/tokens SHARED='{' '.join(shared)}'\n{OTHERS}"
 
 
-@pytest.mark.parametrize("shell", PRESENT)
+@pytest.mark.parametrize("shell", UNDER_EACH)
 @pytest.mark.parametrize("times", [1, 2, 5])
 def test_a_task_starts_while_other_runs_leave(shell: str, times: int, user: str, tmp_path: Path) -> None:
     base = f"/tmp/.benchtui-{user}"
@@ -60,7 +60,7 @@ def test_a_task_starts_while_other_runs_leave(shell: str, times: int, user: str,
     assert list((tmp_path / "tokens").iterdir()) == []
 
 
-@pytest.mark.parametrize("shell", PRESENT)
+@pytest.mark.parametrize("shell", UNDER_EACH)
 def test_a_host_is_locked_while_other_runs_leave(shell: str, tmp_path: Path, user: str) -> None:
     text = others(tmp_path, 3, str(tmp_path / f"locks-{user}"))
     call = f"BENCHTUI_LOCKS={tmp_path}/locks BT_UID={user}; bt_lock run host 60 0 anna; ls $BT_LOCKS"
@@ -68,7 +68,7 @@ def test_a_host_is_locked_while_other_runs_leave(shell: str, tmp_path: Path, use
     assert list((tmp_path / "tokens").iterdir()) == []
 
 
-@pytest.mark.parametrize("shell", PRESENT)
+@pytest.mark.parametrize("shell", UNDER_EACH)
 def test_a_directory_that_is_not_ours_is_refused(shell: str, tmp_path: Path, user: str) -> None:
     base = Path(f"/tmp/.benchtui-{user}")
     base.symlink_to(tmp_path)

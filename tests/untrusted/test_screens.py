@@ -161,7 +161,7 @@ def search(screen: PtyScreen) -> None:
 WALK: tuple[Callable[[PtyScreen], None], ...] = (hosts, profiles, runs, results, replay, comparison, review, search)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
+@pytest.mark.parametrize("size", [(80, 24), pytest.param((120, 36), marks=pytest.mark.slow)], ids=["80x24", "120x36"])
 def test_no_screen_sends_a_terminal_what_others_wrote_as_more_than_text(
     size: tuple[int, int], home: Path, tmp_path: Path
 ) -> None:
