@@ -103,9 +103,8 @@ def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
     if found:
         named = told_in_range({host: f"{limit.text} on {limit.number}" for host, (limit, _) in found.items()})
         limit, rate = next(iter(found.values()))
-        scope = {"hosts": " ".join(found)}
         message = f"the load is at the I/O limit of its control group: {named}"
-        yield CheckResult("warning", message, round(rate), limit.limit, {**scope})
+        yield CheckResult("warning", message, round(rate), limit.limit, {"hosts": " ".join(found)})
 
 
 @step_check(

@@ -36,11 +36,15 @@ def note(group: SourceGroup, ticked: Collection[str], asking: Collection[str], s
 
 def lines(group: SourceGroup, symbols: Symbols, width: int) -> list[Line]:
     """Return what the details say of a source: what went wrong, when it was asked, by what."""
-    found = indented([(f"{symbols.bad} {group.problem}", BAD)], width, 0) if group.problem else []
+    failed = indented([(f"{symbols.bad} {group.problem}", BAD)], width, 0) if group.problem else []
     age = group.age_s(datetime.now(UTC))
-    asked = f"asked {duration(age)} ago" if age is not None else "not asked yet"
     by = f", {group.how}" if group.how else ""
-    return [*found, *indented([(f"{asked}{by}; ", TEXT), ("r", ACCENT), (" asks again", LABEL)], width, 0)]
+    if age is not None:
+        told = f"{'last answer' if failed else 'asked'} {duration(age)} ago{by}; "
+    else:
+        told = "" if failed else "not asked yet; "
+    again = "asks" if age is None and not failed else "asks again"
+    return [*failed, *indented([(told, TEXT), ("r", ACCENT), (f" {again}", LABEL)], width, 0)]
 
 
 def ask(fleet: Fleet, groups: Sequence[SourceGroup], take: Callable[[SourceAnswer], None]) -> None:
