@@ -1,4 +1,4 @@
-"""Step 1, Hosts: sources are groups, asked with a key while the screen goes on."""
+"""Step 1, Hosts: sources are groups that a key refreshes in the background."""
 
 from __future__ import annotations
 

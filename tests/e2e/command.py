@@ -44,8 +44,12 @@ def command(*args: str | Path) -> Sequence[str]:
 def marked_processes(run_id: str) -> list[int]:
     """Pids of all processes that carry a run's mark, whoever is their parent."""
     mark = f"BENCHTUI_RUN={run_id}".encode()
-    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    return [pid for pid in pids if mark in environ_of(pid)]
+    return [pid for pid in pids() if mark in environ_of(pid)]
+
+
+def pids() -> list[int]:
+    """Every process of this machine."""
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
 
 
 def environ_of(pid: int) -> list[bytes]:

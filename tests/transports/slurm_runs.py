@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from tests.e2e.command import comm, environ_of
+from tests.e2e.command import comm, environ_of, pids
+from tests.lab.sshd import parent_of
 
 
 def measured(journal: Path) -> dict[str, list[int]]:
@@ -31,19 +32,15 @@ def step_daemons(node: str, conf: str) -> list[int]:
     """Pids of the slurmstepd processes whose tasks run on a node."""
     mine = {f"SLURMD_NODENAME={node}".encode(), f"SLURM_CONF={conf}".encode()}
     parents = {parent_of(pid) for pid in pids() if mine <= set(environ_of(pid))}
-    return [pid for pid in parents if words_of(pid)[0].startswith(b"slurmstepd:")]
+    return [pid for pid in parents if pid and words_of(pid)[0].startswith(b"slurmstepd:")]
 
 
 def kill(found: list[int]) -> None:
     """Kill processes that have to be there."""
     assert found
     for pid in found:
-        os.kill(pid, signal.SIGKILL)
-
-
-def pids() -> Iterator[int]:
-    """Every process of this machine."""
-    yield from (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+        with suppress(ProcessLookupError):  # the short calls among them end by themselves
+            os.kill(pid, signal.SIGKILL)
 
 
 def words_of(pid: int) -> list[bytes]:
@@ -52,11 +49,3 @@ def words_of(pid: int) -> list[bytes]:
         return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
         return [b""]
-
-
-def parent_of(pid: int) -> int:
-    """Who started a process; 0 when it has ended meanwhile."""
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return 0

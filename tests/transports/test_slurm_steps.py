@@ -61,7 +61,7 @@ def hosts_of(run_dir: Path) -> list[str]:
 
 def record_of(run_dir: Path) -> dict[str, Any]:
     """The record of a run, once it has ended."""
-    wait_until((run_dir / "run.json").exists, "the run goes on")
+    wait_until((run_dir / "run.json").exists, "the run is still running")
     record: dict[str, Any] = json.loads((run_dir / "run.json").read_text())
     return record
 
@@ -128,7 +128,7 @@ def ends_with_every_second(run_dir: Path) -> None:
 def test_a_killed_engine_leaves_no_load_and_no_allocation(slurm: SlurmLab, home: Path) -> None:
     run_dir = detached(home, "--set", "runtime=300", "--lease", "10s")
     kill([int((run_dir / "engine.pid").read_text().split()[0])])
-    wait_until(lambda: not marked_processes(run_dir.name), "the load goes on")
+    wait_until(lambda: not marked_processes(run_dir.name), "the load is still running")
     wait_until(lambda: slurm.jobs() == [], "the job is still there")
     assert benchtui(home, "runs", "recover", run_dir.name).returncode == 4
     record = record_of(run_dir)

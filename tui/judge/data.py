@@ -353,7 +353,7 @@ def durability(at: StepEvidence) -> Iterator[CheckResult]:
         flushed = next((job.flushed for job in loose if job.flushed), "")
         message = "no fsync inside the measured time"
         if flushed:
-            message = f"no fsync before {flushed} at the end: the rate includes that one, latencies do not"
+            message = f"no fsync during the load, only {flushed} at the end: the rate includes it, latencies do not"
         yield CheckResult("info", message, "none", "fsync")
 
 

@@ -66,14 +66,14 @@ def _reaches(at: StepEvidence, rate: float, limit: IoLimit) -> bool:
 
 
 def _rates(at: StepEvidence, host: HostRecord, limit: IoLimit) -> Iterator[float]:
-    """Yield what a load did on the device of a limit: by its own count, where all of it goes there, and the device's.
+    """Yield the rates to compare with a limit: the load's, if all its I/O goes to that device, and the device's.
 
     I/Os are limited as they are submitted, before the kernel merges them: the device itself may count fewer.
     """
     layers = rows(host.facts, BlockLayer)
     device = next((layer for layer in layers if layer.number == limit.number), None)
     if device is None and any(layer.number for layer in layers):
-        return  # of a device that has no part in it
+        return  # the limit of a device that the target does not use
     direction, _, unit = limit.what.partition("_")
     own = at.record.results.per_host.get(host.name, {}).get(direction)
     if own is not None and (device is None or sum(not layer.below for layer in layers) == 1):

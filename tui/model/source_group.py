@@ -10,9 +10,9 @@ from tui.model.plain_data import parse_utc
 
 
 class SourceGroup(Struct, frozen=True):
-    """A group of the inventory with `from:`, or a SPEC. `utc`: when it was asked, empty: not yet; `how`: by what.
+    """A group of the inventory with `from:`, or a SPEC. `utc`: when it was queried, empty: not yet; `how`: by what.
 
-    `problem`: why it could not be asked the last time; `names` are those of the time before.
+    `problem`: the error of the last query; `names` are then those of the last query that worked.
     """
 
     title: str
@@ -23,6 +23,6 @@ class SourceGroup(Struct, frozen=True):
     problem: str = ""
 
     def age_s(self, now: datetime) -> float | None:
-        """Return how long ago it was asked; None: not yet."""
+        """Return the seconds since it was queried; None: not yet."""
         asked = parse_utc(self.utc)
         return max(0.0, (now - asked).total_seconds()) if asked is not None else None

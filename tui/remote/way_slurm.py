@@ -53,7 +53,7 @@ class AsSlurmStep(HostTransport):
         return PipedTransport(address, step_of(address), environ)
 
     async def limits(self, address: HostAddress) -> HostLimits:
-        """Return how long the job goes on; Slurm is asked once for all hosts that ask at the same time."""
+        """Return the time left of the job. Concurrent callers share one query to Slurm."""
         asked = ("squeue", "--noheader", f"--jobs={address.through}", "--format=%L")
         said = await asked_once(self._times, address.through or "", lambda: said_by(*asked))
         return HostLimits(left_s=seconds_of(said.out))

@@ -40,7 +40,7 @@ async def check_transport(way: HostTransport, address: HostAddress, gone: HostAd
     mistakes: list[str] = []
     async with Connections() as ssh:
         reach = _Reach(way, address, ssh, f"kit-{secrets.token_hex(4)}")
-        for check in (_bytes_are_exact, _calls_run_at_once, _load_outlives_its_connection, _limits_are_told):
+        for check in (_bytes_are_exact, _calls_run_at_once, _load_outlives_its_connection, _limits_are_valid):
             mistakes += await _within(check.__name__.strip("_").replace("_", " "), lambda check=check: check(reach))  # type: ignore[misc]
         if gone is not None:
             mistakes += await _within("a host that is gone", lambda: _gone_is_told(_Reach(way, gone, ssh, "kit-gone")))
@@ -111,7 +111,7 @@ async def _load_outlives_its_connection(reach: _Reach) -> str:
     return "" if alive else "a load ends with the connection that started it; only its lease may end it"
 
 
-async def _limits_are_told(reach: _Reach) -> str:
+async def _limits_are_valid(reach: _Reach) -> str:
     limits = await reach.way.limits(reach.address)
     if not isinstance(limits, HostLimits) or (limits.left_s is not None and limits.left_s < 0):
         return f"limits() is {limits!r}"

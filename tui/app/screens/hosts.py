@@ -316,11 +316,11 @@ class HostsScreen(FilteredScreen):
         return next((each for each in self.sources if each.title == title), None)
 
     def action_refresh(self) -> None:
-        """Ask the source under the cursor again, elsewhere all of them."""
+        """Query the source under the cursor again, or all of them."""
         here = self.source_called(self.current_group or "")
         groups = [each for each in ([here] if here else self.sources) if each.title not in self.asking]
         if not groups:
-            self.notify("no group has a source" if not self.sources else "still asking", severity="warning")
+            self.notify("no group comes from a source" if not self.sources else "already querying", severity="warning")
             return
         self.asking.update(each.title for each in groups)
         self.show_rows()

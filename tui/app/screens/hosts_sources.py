@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 def note(group: SourceGroup, ticked: Collection[str], asking: Collection[str], symbols: Symbols) -> Run:
     """Return what the heading says: how many of its hosts are ticked, and how old that list is."""
     if group.title in asking:
-        return f"{symbols.wait} asking", ACCENT
+        return f"{symbols.wait} querying", ACCENT
     count = sum(name in ticked for name in group.names)
     share = f"{count}/{len(group.names)}"
     if group.problem:
         return f"{share} {symbols.bad} failed", BAD
     age = group.age_s(datetime.now(UTC))
     if age is None:
-        return "not asked: r", LABEL
+        return "not queried: press r", LABEL
     return f"{share}, {duration(age)} ago", ACCENT if count else LABEL
 
 
@@ -40,11 +40,10 @@ def lines(group: SourceGroup, symbols: Symbols, width: int) -> list[Line]:
     age = group.age_s(datetime.now(UTC))
     by = f", {group.how}" if group.how else ""
     if age is not None:
-        told = f"{'last answer' if failed else 'asked'} {duration(age)} ago{by}; "
+        told = f"{'last answer' if failed else 'queried'} {duration(age)} ago{by}; "
     else:
-        told = "" if failed else "not asked yet; "
-    again = "asks" if age is None and not failed else "asks again"
-    return [*failed, *indented([(told, TEXT), ("r", ACCENT), (f" {again}", LABEL)], width, 0)]
+        told = "" if failed else "not queried yet; "
+    return [*failed, *indented([(told, TEXT), ("r", ACCENT), (" refreshes", LABEL)], width, 0)]
 
 
 def ask(fleet: Fleet, groups: Sequence[SourceGroup], take: Callable[[SourceAnswer], None]) -> None:

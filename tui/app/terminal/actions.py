@@ -183,7 +183,7 @@ HOSTS = (
     Action("hosts.sort", ("s",), "sort", "Sort the hosts by the next column, then by group again", footer=7),
     Action("hosts.reverse", ("S",), "reverse", "Turn the order of the hosts round"),
     Action("hosts.refresh", ("r",), "refresh",
-           "Ask the source of the group under the cursor for its hosts again, elsewhere all sources", footer=5),
+           "Query the source under the cursor for its hosts again, or all sources", footer=5),
     Action("hosts.trust", ("t",), "trust", "Show the ticked hosts' key fingerprints and pin them once you agree",
            footer=8),
     Action("hosts.new", ("n",), "add host", "Add a host to your inventory", footer=5),

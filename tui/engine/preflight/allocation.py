@@ -1,4 +1,4 @@
-"""What a host's transport says of its time: when what it was allocated by ends."""
+"""When the allocation of a host ends, as its transport reports it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 async def allocation_facts(address: HostAddress, connections: Connections) -> dict[str, Fact]:
-    """Return when the host is taken away, by the clock of this machine; empty without a limit, or when not known."""
+    """Return when the host's allocation ends, by this machine's clock; empty if it has no limit or none is known."""
     left_s = (await connections.way(address).limits(address)).left_s
     if left_s is None:
         return {}
