@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.app.journal_maker import READS, RunMaker, host_names
 from tests.app.stage import Stage, stage
 from tui.app.screens.runs import RunsScreen
+from tui.app.services import resuming
 from tui.library.build import write_record
+from tui.model.problem import UsageError
 
 
 def make_run(home: Path, day: int) -> RunMaker:
@@ -40,11 +44,18 @@ async def test_after_a_run_the_cursor_is_on_it_wherever_it_was_before(tmp_path: 
         assert cursor(app) == new.run_dir.name
 
 
-async def test_r_typed_with_6_is_about_the_run_that_just_ended_though_the_list_never_had_it(tmp_path: Path) -> None:
+async def test_r_typed_with_6_is_about_the_run_that_just_ended_though_the_list_never_had_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     over(make_run(tmp_path, 18))
     async with stage(over(make_run(tmp_path, 19)), step="runs") as (app, pilot):
         asked: list[Path] = []
-        app.run_again = asked.append  # type: ignore[assignment, method-assign]
+
+        def read_choice(run_dir: Path, *_: object) -> None:
+            asked.append(run_dir)
+            raise UsageError("not now")
+
+        monkeypatch.setattr(resuming, "read_choice", read_choice)
         new = make_run(tmp_path, 20)
         app.wall = new.now
         app.open_live(new.run_dir)

@@ -20,9 +20,8 @@ from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 from textual.worker import WorkerFailed
 
-from tui.app.frame.shell import Options
+from tui.app.frame.shell import AppShell, Options
 from tui.app.frame.step_screen import Bottom, PlainScrollBar, StepScreen
-from tui.app.services.acting import Acting
 from tui.app.terminal import actions
 from tui.app.terminal.actions import BY_NAME
 from tui.app.terminal.driver import hung_up, write_crash_log
@@ -52,7 +51,7 @@ LEAST = Size(60, 16)  # a smaller terminal has no room for the screens
 UNSAVED = ("running", "interrupted", "unreadable")  # states of runs without a record
 
 
-class BenchtuiApp(Acting):
+class BenchtuiApp(AppShell):
     """The screens, and what is around them."""
 
     TITLE = "benchtui"
@@ -318,6 +317,13 @@ class BenchtuiApp(Acting):
     async def action_back(self) -> None:
         """Escape where no screen handles it."""
         self.go_back()
+
+    def action_on_run(self, command: str) -> None:
+        """Give a command about the run at hand on the shown screen."""
+        from tui.app.services import run_commands
+
+        if isinstance(self.screen, StepScreen):
+            run_commands.perform(command, self.screen)
 
     # -- help, palette, theme
 

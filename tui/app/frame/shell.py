@@ -143,6 +143,11 @@ class AppShell(TypeAheadApp[None]):
         """Tell something in a toast. What hosts, tools and files are called is no markup."""
         super().notify(message, **{"markup": False, **options})
 
+    @property
+    def draws_colors(self) -> bool:
+        """Whether curves of a chart can be told apart by colour."""
+        return self.symbols.name != "ascii" and not self.options.environ.get("NO_COLOR")
+
     # -- the backend, loaded on first use so that the first frame does not wait for it
 
     @property
@@ -267,18 +272,6 @@ class AppShell(TypeAheadApp[None]):
 
         summary = summarize(run_dir)
         return summary is not None and summary.state == "running"
-
-    def run_again(self, run_dir: Path) -> object:
-        """Choose what a run was made of, and show it on Review."""
-        raise NotImplementedError
-
-    def resume_run(self, run_dir: Path) -> object:
-        """Ask what to measure of what a run lacks, then measure it and show it as it goes on."""
-        raise NotImplementedError
-
-    def prove_run(self, run_dir: Path) -> object:
-        """Ask whether to make a counter-experiment about what limited a run, then make it and show it as it goes on."""
-        raise NotImplementedError
 
     @work(group="log-in")
     async def answer_questions(self, questions: Questions, person: Asker | None = None) -> None:

@@ -26,7 +26,6 @@ from tui.app.terminal.driver import TightCompositor
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.lines import ASCII, TextPane
 from tui.app.widgets.picklist import PickList
-from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -242,16 +241,6 @@ class StepScreen(Screen[None]):
     def run_at_hand(self) -> Path | None:
         """The run that is looked at here."""
         return None
-
-    def is_ours(self, run_dir: Path, *, hosts: bool = False) -> bool:
-        """Return whether a run may be changed, with `hosts` its plan carried out on hosts; say why when not."""
-        try:
-            store = self.shell.store
-            (store.check_hosts_ours if hosts else store.check_ours)(run_dir)
-        except UsageError as error:
-            self.notify(str(error), severity="warning", markup=False)
-            return False
-        return True
 
     def hand_over(self, take: Callable[..., None], *found: object) -> None:
         """Call `take` on the event loop with what this thread has found, unless a newer search has replaced it."""

@@ -54,11 +54,6 @@ class CompareScreen(StepScreen):
         """The pane."""
         return self.query_one("#compare-text", TextPane)
 
-    @property
-    def in_colour(self) -> bool:
-        """Curves are told apart by colour."""
-        return self.shell.symbols.name != "ascii" and not self.shell.options.environ.get("NO_COLOR")
-
     def on_mount(self) -> None:
         """Read the records without holding up the keys."""
         self.pane.show(lambda _: [Line.of(("reading the records", LABEL))])
@@ -141,7 +136,7 @@ class CompareScreen(StepScreen):
         """Yield the charts of one comparison, an empty line above each."""
         from tui.view.comparison_charts import charts
 
-        yield from ([Line(), *chart] for chart in charts(found, width, height, coloured=self.in_colour))
+        yield from ([Line(), *chart] for chart in charts(found, width, height, coloured=self.shell.draws_colors))
 
     def drawings(self, found: Comparison, width: int, height: int = CHART_HEIGHT) -> list[Line]:
         """Return the charts of one comparison below each other."""

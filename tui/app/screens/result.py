@@ -10,21 +10,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual import work
+from textual import on, work
 from textual.containers import VerticalScroll
 from textual.events import Click
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.widget import Widget
 
-from tui.app.dialogs.text_entry import NoteDialog
 from tui.app.frame.step_screen import KeyBar, StepScreen
 from tui.app.screens.live_text import plan_of
 from tui.app.screens.result_page import Page, matrix_of, moved
 from tui.app.screens.result_text import beside, page_lines, shown_tab, tab_at, tab_line, tabs_of, title_line
 from tui.app.services import remedies
-from tui.app.services.exporting import copy_of_run, export_run, report_runs
-from tui.app.services.remedies import ask_to_clean, clean_now
+from tui.app.services.run_commands import RunChanged, is_ours
 from tui.app.terminal import actions
 from tui.app.widgets.lines import Lines
 from tui.model.problem import BenchtuiError
@@ -143,6 +141,11 @@ class ResultScreen(StepScreen):
             yield ResultPage(id="result-page")
 
     @property
+    def run_at_hand(self) -> Path:
+        """The run whose result is shown."""
+        return self.run_dir
+
+    @property
     def view(self) -> ResultPage:
         """The page."""
         return self.query_one("#result-page", ResultPage)
@@ -156,6 +159,7 @@ class ResultScreen(StepScreen):
         """Read the record without holding up the keys."""
         self.load()
 
+    @on(RunChanged)
     @work(exclusive=True, group="load", exit_on_error=False)
     async def load(self) -> None:
         """Read the record and show it."""
@@ -169,7 +173,7 @@ class ResultScreen(StepScreen):
             self.query_one(KeyBar).leave_out(*NEED_A_RECORD)
             return
         first = record.headline.step if record.headline and record.headline.step is not None else 0
-        colors = self.shell.symbols.name != "ascii" and not self.shell.options.environ.get("NO_COLOR")
+        colors = self.shell.draws_colors
         path = self.run_dir / "run.json"
         page = Page(record, path, first, metric_of(record), published, colors=colors, answers=answers)
         page = replace(page, symbols=self.shell.symbols.name)
@@ -313,77 +317,10 @@ class ResultScreen(StepScreen):
         if self.page is not None:
             self.show_tab("summary" if self.page.tab == "published" else "published")
 
-    @work(group="copy", exclusive=True, exit_on_error=False)
-    async def action_copy(self) -> None:
-        """Ask what of the run to copy through the terminal."""
-        await copy_of_run(self, self.run_dir)
-
-    def action_replay(self) -> None:
-        """Play the run again."""
-        self.shell.open_live(self.run_dir, 1.0)
-
-    @work(exclusive=True, group="report", exit_on_error=False)
-    async def action_report(self) -> None:
-        """Ask for format and place, and write the run as a report."""
-        await report_runs(self, [[self.run_dir]], self.shell.options.environ)
-
-    @work(group="export", exit_on_error=False)
-    async def action_export(self) -> None:
-        """Ask for format and place, and write."""
-        await export_run(self, self.run_dir)
-
-    def action_note(self) -> None:
-        """Ask for a remark."""
-        if self.is_ours(self.run_dir):
-            self.app.push_screen(NoteDialog(self.run_dir.name), self.note_written)
-
-    def note_written(self, text: str | None) -> None:
-        """Keep a remark and read the record again."""
-        if text:
-            self.keep(text)
-
-    @work(group="note", exit_on_error=False)
-    async def keep(self, text: str) -> None:
-        """Write a remark."""
-        try:
-            from tui.library.additions import keep_note
-
-            await asyncio.to_thread(keep_note, self.run_dir, text)
-        except BenchtuiError as error:
-            self.notify(str(error), severity="error", markup=False)
-            return
-        self.load()
-
     def action_remedy(self) -> None:
         """Do what can be done about a run that was refused or failed, after a question."""
-        if self.page is not None and self.is_ours(self.run_dir, hosts=True):
+        if self.page is not None and is_ours(self, self.run_dir, hosts=True):
             remedies.mend(self, remedies.of_record(self.page.record), self.run_dir, plan_of(self.run_dir))
-
-    def action_resume(self) -> None:
-        """Measure what the run lacks, after a question."""
-        if self.is_ours(self.run_dir, hosts=True):
-            self.shell.resume_run(self.run_dir)
-
-    def action_prove(self) -> None:
-        """Confirm by a counter-experiment what limited the run, after a question."""
-        if self.is_ours(self.run_dir, hosts=True):
-            self.shell.prove_run(self.run_dir)
-
-    def action_clean(self) -> None:
-        """Show what the run left on its hosts, and ask."""
-        if self.is_ours(self.run_dir, hosts=True):
-            self.look_at_hosts()
-
-    @work(group="clean", exit_on_error=False)
-    async def look_at_hosts(self) -> None:
-        """Look at the hosts and ask."""
-        await ask_to_clean(self, self.run_dir, self.shell.paths, self.clean_hosts)
-
-    @work(group="clean", exit_on_error=False)
-    async def clean_hosts(self) -> None:
-        """Remove what the run left, and read the record again."""
-        await clean_now(self, self.run_dir, self.shell.paths)
-        self.load()
 
     def action_back(self) -> None:
         """From a step to the matrix, else to the list of runs: that is where a result comes from."""

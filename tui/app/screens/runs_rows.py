@@ -1,35 +1,24 @@
-"""Runs: rows, filter and preview of saved runs."""
+"""Runs: the columns of the list, and the order of marked runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import zip_longest
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from tui.app.frame.step_screen import FilteredScreen
 from tui.app.terminal.theme import Symbols
 from tui.library.summary import ORDERS, tags_text
 from tui.metrics import units
-from tui.model.plain import some_in
 from tui.text.line import (
     ACCENT,
     BAD,
     BRIGHT,
     GOOD,
     LABEL,
-    TEXT,
-    TITLE,
     WARN,
-    Line,
     Run,
-    indented,
-    labelled,
-    padded,
-    wrap,
 )
 from tui.text.sparkline import spark
 from tui.text.table import Column
@@ -65,15 +54,15 @@ def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column
         return MARKS[marked.index(key_of(run))] if key_of(run) in marked else ""
 
     def verdict(run: RunSummary) -> Run:
-        return judged(run) if run.state == "complete" and run.verdict else told(run)
+        return judged(run) if run.state == "complete" and run.verdict else state(run)
 
     def judged(run: RunSummary) -> Run:
         if run.judged_since:
             return f"{symbols.warn} {run.judged}", WARN
         symbol = {"valid": symbols.ok, "valid-with-warnings": symbols.warn}.get(run.verdict or "")
-        return (f"{symbol} {run.weakened_by or run.verdict}", JUDGED[run.verdict]) if symbol else told(run)
+        return (f"{symbol} {run.weakened_by or run.verdict}", JUDGED[run.verdict]) if symbol else state(run)
 
-    def told(run: RunSummary) -> Run:
+    def state(run: RunSummary) -> Run:
         symbol, role = STATE_CELLS.get(run.state, ("dot", LABEL))
         if run.verdict == "invalid":
             checks = run.weakened_by if CHECKS_FROM <= cells < STATE_FROM else ""
@@ -92,7 +81,7 @@ def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column
         first = ordered_by("verdict", "verdict", verdict, least=13, wants=wants, most=most, gap=1)
         judgement = []
     else:
-        first = ordered_by("state", "state", told, least=13, most=13, gap=1)
+        first = ordered_by("state", "state", state, least=13, most=13, gap=1)
         judgement = [ordered_by("verdict", "verdict", verdict_of, least=14, wants=17, most=28, drop=1)]
     return (
         Column("", letter, 1, role=ACCENT),
@@ -108,7 +97,7 @@ def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column
         *judgement,
         ordered_by("time", "took", lambda run: units.duration(run.duration_s), least=7, most=7, right=True, drop=4,
                    role=LABEL),
-        ordered_by("title", "note", said_of, least=14, drop=3),
+        ordered_by("title", "note", note_text, least=14, drop=3),
         ordered_by("tags", "tags", lambda run: tags_text(run.tags), least=14, most=40, drop=7, role=LABEL),
         ordered_by("target", "target", lambda run: run.target, least=14, most=40, drop=8, role=LABEL),
     )  # fmt: skip
@@ -151,13 +140,13 @@ def verdict_of(run: RunSummary) -> Run:
     return (run.weakened_by if invalid and run.weakened_by else run.judged), JUDGED[run.verdict]
 
 
-def said_of(run: RunSummary) -> str:
-    """Return what people said of a run, whose it is, and why it cannot be read."""
+def note_text(run: RunSummary) -> str:
+    """Return why a run cannot be read, whose it is, its title and its last note."""
     return ", ".join(filter(None, (run.problem, run.owner and f"of {run.owner}", run.title, run.note)))
 
 
 OPTIONAL: dict[str, Callable[[RunSummary], object]] = {  # columns that are shown when a run has something there
-    "note": said_of,
+    "note": note_text,
     "tags": lambda run: run.tags,
     "target": lambda run: run.target,
 }
@@ -166,11 +155,6 @@ OPTIONAL: dict[str, Callable[[RunSummary], object]] = {  # columns that are show
 def why_not_compared(run: RunSummary) -> str:
     """Return why a run has nothing to be compared; empty when it may have."""
     return f"nothing was measured in {run.run_id}: it cannot be compared" if run.state == "failed" else ""
-
-
-def with_run(runs: Sequence[RunSummary], run: RunSummary) -> list[RunSummary]:
-    """Return the runs with a newer summary of one of them, or with a run that is new."""
-    return [run, *(each for each in runs if key_of(each) != key_of(run))]
 
 
 def key_of(run: RunSummary) -> str:
@@ -187,135 +171,7 @@ def when(utc: str | None) -> str:
     return utc.replace("T", " ")[:16] if utc else "–"
 
 
-class RunListScreen(FilteredScreen):
-    """A screen that lists runs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.runs: list[RunSummary] = []
-
-    @property
-    def run_at_hand(self) -> Path | None:
-        """The directory of the run under the cursor."""
-        key = self.picklist.cursor_key
-        return self.shell.paths.runs / key if key else None
-
-    @property
-    def summary_at_hand(self) -> RunSummary | None:
-        """What the list knows of the run under the cursor."""
-        return next((run for run in self.runs if key_of(run) == self.picklist.cursor_key), None)
-
-    def state_of(self, run_dir: Path) -> str:
-        """Return the state a run had when the list was read."""
-        found = (run.state for run in self.runs if self.shell.paths.runs / key_of(run) == run_dir)
-        return next(found, "")
-
-    def find_run(self) -> None:
-        """Put the cursor on the run that was watched last, once: keys that follow are about it."""
-        from tui.library.summary import summarize
-
-        run_dir, self.shell.run_to_find = self.shell.run_to_find, None
-        ours = run_dir is not None and run_dir.parent == self.shell.paths.runs
-        run = summarize(run_dir, keep=False) if run_dir is not None and ours else None
-        if run is not None:
-            self.runs = with_run(self.runs, run)
-            self.show_rows()
-            self.go_to(key_of(run))
-
-    @property
-    def back(self) -> str:
-        """The screen that Runs was called from."""
-        return self.shell.runs_from or super().back
-
-
-FINDINGS_SHOWN, NOTES_SHOWN, HOSTS_SHOWN = 3, 3, 4
-GUTTER = 3  # between the two halves
-LEAST_FOR_TWO = 90  # cells; in fewer one half stands below the other
-ROLES = {"error": BAD, "warning": WARN, "info": LABEL}
-VERDICTS: dict[str | None, Run] = {
-    "valid": ("valid", GOOD),
-    "valid-with-warnings": ("valid with warnings", WARN),
-    "invalid": ("INVALID", BAD),
-    None: ("not judged", LABEL),
-}
-LABEL_CELLS = 8
-
-
-def preview(
-    run: RunSummary, changed: Mapping[str, str], width: int, *, whole: bool = False, short: bool = False
-) -> list[Line]:
-    """Return what is most worth knowing of a run, in lines of `width` cells: what it is, beside what is doubtful.
-
-    `changed` are the parameters that are not as in its profile. `whole`: every finding, note and host. `short`: few
-    lines are in sight, so what the list tells has one.
-    """
-    half = (width - GUTTER) // 2 if width >= LEAST_FOR_TWO else width
-    head = _brief_head(run, half) if short and not whole else _head(run, half)
-    facts = _facts(run, changed, half, whole)
-    doubts, notes = _findings(run, half, whole), _notes(run, half, whole)
-    if half == width:
-        return [*head, *doubts, *notes, *facts]
-    pairs = zip_longest([*head, *facts], [*doubts, *notes], fillvalue=Line())
-    return [Line.of(*padded(one.runs, half + GUTTER), *other.runs) for one, other in pairs]
-
-
-def says_more(run: RunSummary) -> bool:
-    """Whether there is something beside the facts of a run: what is doubtful, or remarks."""
-    return bool(run.notes) or any(each.severity != "info" for each in run.findings)
-
-
-def _brief_head(run: RunSummary, width: int) -> Iterator[Line]:
-    star: list[Run] = [("* ", ACCENT)] if run.starred else []
-    called: Run = (run.title or run.profile or run.run_id, TITLE)
-    figure: Run = (run.headline or "no headline", BRIGHT if run.headline else LABEL)
-    for part in wrap([*star, called, ("  ", TEXT), figure], width):
-        yield Line.of(*part)
-    yield from _judgement(run, width)
-
-
-def _head(run: RunSummary, width: int) -> Iterator[Line]:
-    star: list[Run] = [("* ", ACCENT)] if run.starred else []
-    for part in wrap([*star, (run.title or run.profile or run.run_id, TITLE)], width):
-        yield Line.of(*part)
-    for part in wrap([(run.headline or "no headline", BRIGHT if run.headline else LABEL)], width):
-        yield Line.of(*part)
-    yield from _judgement(run, width)
-
-
-def _judgement(run: RunSummary, width: int) -> Iterator[Line]:
-    yield Line.of(VERDICTS[run.verdict], ("  ", TEXT), (run.state, LABEL))
-    if run.judged_since:
-        yield from indented([("NOT the verdict that was sealed, see runs verify", WARN)], width, 0)
-    if said := run.problem or run.reason:
-        yield from indented([(said, WARN)], width, 0)
-
-
-def _facts(run: RunSummary, changed: Mapping[str, str], width: int, whole: bool) -> Iterator[Line]:
-    facts = {
-        "profile": run.profile if run.title else "",
-        "changed": " ".join(f"{name}={value}" for name, value in changed.items()),
-        "target": run.target,
-        "hosts": ", ".join(run.hosts) if whole else some_in(run.hosts, width - LABEL_CELLS, HOSTS_SHOWN),
-        "took": units.duration(run.duration_s) if run.duration_s is not None else "",
-        "tags": tags_text(run.tags),
-        "owner": run.owner,
-        "id": run.run_id,
-    }
-    for name, text in facts.items():
-        if text:
-            yield from labelled([(name.ljust(LABEL_CELLS), LABEL)], [(text, TEXT)], width)
-
-
-def _findings(run: RunSummary, width: int, whole: bool) -> Iterator[Line]:
-    found = [each for each in run.findings if each.severity != "info"]
-    found.sort(key=lambda each: each.severity != "error")
-    shown = found if whole else found[:FINDINGS_SHOWN]
-    for each in shown:
-        yield from indented([(each.id, ROLES.get(each.severity, LABEL)), (f" {each.message}", TEXT)], width, 0)
-    if len(found) > len(shown):
-        yield Line.of((f"and {len(found) - len(shown)} more", LABEL))
-
-
-def _notes(run: RunSummary, width: int, whole: bool) -> Iterator[Line]:
-    for note in run.notes if whole else run.notes[-NOTES_SHOWN:]:
-        yield from labelled([("note".ljust(LABEL_CELLS), LABEL)], [(note, TEXT)], width)
+def oldest_first(keys: Iterable[str], runs: Iterable[RunSummary]) -> list[str]:
+    """Return those of the keys whose runs are listed, by when they began: others are compared with the first."""
+    begun = {key_of(run): run.utc or key_of(run) for run in runs}
+    return sorted((key for key in keys if key in begun), key=begun.__getitem__)

@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from textual.screen import Screen
-
 from tui.app.dialogs.confirm import Confirm, DialogChoice
+from tui.app.services.resuming import run_again
 from tui.model.plain import some
 from tui.model.problem import BenchtuiError
 
@@ -167,7 +166,7 @@ def mend(screen: StepScreen, remedy: Remedy | None, run_dir: Path, plan: Plan | 
         hosts = [host for host in plan.hosts if host.name in names]
         screen.run_worker(_trust(screen, hosts, run_dir), group="trust", exclusive=True)
     else:
-        screen.shell.run_again(run_dir)
+        screen.shell.run_worker(run_again(screen.shell, run_dir), group="again", exclusive=True)
 
 
 def _answered(screen: StepScreen, plan: Plan, answer: str | None) -> None:
@@ -177,9 +176,8 @@ def _answered(screen: StepScreen, plan: Plan, answer: str | None) -> None:
 
 async def _trust(screen: StepScreen, hosts: list[HostAddress], run_dir: Path) -> None:
     """Show the keys of the hosts; once they are pinned the run is on Review again."""
-
     if await ask_to_trust(screen, hosts):
-        screen.shell.run_again(run_dir)
+        await run_again(screen.shell, run_dir)
 
 
 async def _launch(screen: StepScreen, plan: Plan) -> None:
@@ -199,51 +197,41 @@ LINES_SHOWN = 10
 SEEN = (DialogChoice("seen", "o", "OK"),)  # what was removed stays on the screen until somebody has read it
 
 
-async def ask_to_clean(screen: Screen[None], run_dir: Path, paths: Paths, agreed: Callable[[], object]) -> None:
-    """Show what a run left on its hosts, and call `agreed` when it shall go."""
-    from tui.engine.preflight.clean import look
-    from tui.library.additions import check_over
+async def clean_hosts(screen: StepScreen, run_dir: Path) -> bool:
+    """Show what a run left on its hosts, ask, remove it, and show what is gone; False when nothing was removed.
 
+    For a worker: it waits for the answer.
+    """
+    from tui.engine.preflight.clean import clean, look
+    from tui.library.additions import check_over, keep_removed
+
+    def keep(cleaned: list[Cleaning]) -> None:
+        keep_removed(run_dir, {each.host: (each.settled, each.bytes) for each in cleaned})
+
+    paths = screen.shell.paths
     try:
         await asyncio.to_thread(check_over, run_dir)
         plan, created = await asyncio.to_thread(left_by, run_dir)
         if not created:
             screen.notify("this run left nothing on its hosts")
-            return
+            return False
         screen.notify("looking at what it left on its hosts")
         found = await over_hosts(plan, paths, lambda connections: look(run_dir, created, connections))
-    except BenchtuiError as error:
-        screen.notify(str(error), severity="error", markup=False)
-        return
-    body = text_of(found, done=False)
-    if not any(each.goes for each in found):
-        screen.notify(f"nothing can be removed\n{body}", severity="warning", markup=False)
-        return
-
-    def answered(answer: str | None) -> None:
-        if answer == "yes":
-            agreed()
-
-    screen.app.push_screen(Confirm("Remove these from the hosts?", body, warns=True), answered)
-
-
-async def clean_now(screen: Screen[None], run_dir: Path, paths: Paths) -> None:
-    """Remove what the run left, keep in its record what is gone, and say so."""
-    from tui.engine.preflight.clean import clean
-    from tui.library.additions import keep_removed
-
-    def keep(cleaned: list[Cleaning]) -> None:
-        keep_removed(run_dir, {each.host: (each.settled, each.bytes) for each in cleaned})
-
-    try:
-        plan, created = await asyncio.to_thread(left_by, run_dir)
+        text = text_of(found, done=False)
+        if not any(each.goes for each in found):
+            screen.notify(f"nothing can be removed\n{text}", severity="warning")
+            return False
+        if await screen.app.push_screen_wait(Confirm("Remove these from the hosts?", text, warns=True)) != "yes":
+            return False
+        plan, created = await asyncio.to_thread(left_by, run_dir)  # another clean may have come first
         found = await over_hosts(plan, paths, lambda connections: clean(run_dir, created, connections, keep))
     except BenchtuiError as error:
-        screen.notify(str(error), severity="error", markup=False)
-        return
+        screen.notify(str(error), severity="error")
+        return True
     whole = not any(each.error or each.stays for each in found)
     title = "Removed from the hosts" if whole else "Not everything could be removed"
     screen.app.push_screen(Confirm(title, text_of(found, done=True), SEEN))
+    return True
 
 
 def left_by(run_dir: Path) -> tuple[Plan, list[Created]]:

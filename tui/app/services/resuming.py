@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from textual.app import App
 
+from tui.app.dialogs import text_entry
 from tui.app.dialogs.confirm import Confirm, DialogChoice
 from tui.app.services.preflight import look
 from tui.model.problem import BenchtuiError, UsageError
@@ -20,6 +22,7 @@ from tui.model.rundir import PLAN_FILE
 if TYPE_CHECKING:
     from tui.app.dialogs.more import Bounds
     from tui.app.frame.selection import Selection
+    from tui.app.frame.shell import AppShell
     from tui.engine.extend_search import Spent
     from tui.engine.inputs.hosts import Fleet
     from tui.engine.inputs.profiles import Catalogue
@@ -29,6 +32,23 @@ if TYPE_CHECKING:
     from tui.model.paths import Paths
     from tui.model.plan import Plan
     from tui.remote.vault import Asker
+
+
+AGAIN_FROM = ("runs", "result")  # screens from which a run is made again; others lead back to Review themselves
+
+
+async def run_again(shell: AppShell, run_dir: Path) -> None:
+    """Choose what a run was made of, and show it on Review."""
+    asked_on = str(getattr(shell.screen, "SCOPE", ""))
+    shell.forget_fleet()  # its hosts may have been written down since
+    try:
+        chosen = await asyncio.to_thread(read_choice, run_dir, shell.fleet, shell.catalogue)
+    except BenchtuiError as error:
+        shell.notify(str(error), severity="warning")
+        return
+    choose(shell.selection, chosen)
+    shell.again_from = asked_on if asked_on in AGAIN_FROM else ""
+    shell.go("review")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +159,21 @@ async def until(condition: Callable[[], bool], timeout_s: float) -> None:
                 await asyncio.sleep(POLL_S)
 
 
+async def resume_run(shell: AppShell, run_dir: Path) -> None:
+    """Ask what to measure of what a run lacks, then measure it and show it as it goes on."""
+    try:
+        missing = await asyncio.to_thread(lacking, run_dir)
+        if not missing:
+            shell.notify("nothing to resume")
+            return
+        mode = await ask_to_resume(shell, run_dir, missing)
+    except BenchtuiError as error:
+        shell.notify(str(error), severity="warning")
+        return
+    if mode is not None:
+        await resume(run_dir, mode, shell.open_live, shell.answer_questions)
+
+
 class MissingSteps(Struct, frozen=True):
     """What a run could measure: steps it lacks, these with those that ended with errors, points of a spent search."""
 
@@ -236,6 +271,27 @@ async def resume(
     await until(lambda: is_running(run_dir), BEGIN_S)
     begun(run_dir)
     asked(questions)
+
+
+async def prove_run(shell: AppShell, run_dir: Path) -> None:
+    """Ask whether to make a counter-experiment about what limited a run, then make it and show it as it goes on."""
+    from tui.engine.launch import launch_asking
+    from tui.remote.vault import Remembering
+
+    person = Remembering(partial(text_entry.ask, shell))
+    try:
+        plan = await asyncio.to_thread(planned_proof, run_dir)
+        if await shell.push_screen_wait(proof_question(plan)) != "yes":
+            return
+        agreed = await agreed_proof(shell, plan, shell.paths, person)
+        if agreed is None:
+            return
+        launched = await asyncio.to_thread(launch_asking, agreed, shell.paths.runs)
+    except BenchtuiError as error:
+        shell.notify(str(error), severity="warning")
+        return
+    shell.open_live(launched.run_dir)
+    shell.answer_questions(launched.questions, person)
 
 
 PROOF_CHOICES = (DialogChoice("no", "n", "Not now"), DialogChoice("yes", "y", "Run it"))

@@ -13,6 +13,7 @@ How to add an action
 1. Append an `Action` to the tuple of your screen below. `id` is ``<scope>.<name>``: the scope is where it works
    ("app": everywhere; "list": every `PickList`; "form", "filter", or the name of one screen), the name is the
    Textual action: ``live.zoom`` calls ``action_zoom`` of the screen. (``go('runs')`` style parameters: set `call`.)
+   What is done to the run at hand sets `on_run`: ``runs.note`` calls the command "note" of `run_commands`.
 2. `keys` are Textual key names; the first one is shown. No keys: in the palette only.
 3. `help` is one line, a sentence without a full stop. `footer` > 0 puts it in the footer, small numbers first; a
    screen has room for 7 of them at 80 columns, `?` and `q` (100, 101) included. A test counts the columns.
@@ -100,6 +101,8 @@ KEY_NAMES = {
 
 REMEDY_HELP = "Of a failed run: take its hosts over, trust their keys, or change it on Review"
 COPY_HELP = "Copy headline, table, CSV, command line or path (OSC 52, over SSH too)"
+EXPORT_HELP = "Write the run in a format that other tools read, such as CSV or JUnit"
+CLEAN_HELP = "Remove from its hosts what the run created there, after a question"
 RESUME_HELP = "Measure what the run lacks, or more of a search that was spent; what is done stays"
 
 
@@ -113,6 +116,7 @@ class Action(Struct, frozen=True):
     footer: int = 0
     call: str = ""
     priority: bool = False  # works while a field has the focus and on top of dialogs
+    on_run: bool = False  # it is a command about the run at hand, of `tui.app.services.run_commands`
 
     @property
     def scope(self) -> str:
@@ -122,6 +126,8 @@ class Action(Struct, frozen=True):
     @property
     def action(self) -> str:
         """The Textual action string."""
+        if self.on_run:
+            return f"app.on_run('{self.id.partition('.')[2]}')"
         return self.call or self.id.partition(".")[2].replace("-", "_")
 
     @property
@@ -299,19 +305,29 @@ RESULT = (
     Action("result.left", ("left",), "left", "In a matrix: the cell at the left; else the tab before"),
     Action("result.right", ("right",), "right", "In a matrix: the cell at the right; else the next tab"),
     Action("result.findings", ("f",), "findings", "Show each finding in full, and checks without data", footer=4),
-    Action("result.copy", ("y",), "copy", COPY_HELP, footer=5),
-    Action("result.replay", ("p",), "replay", "Play the run again on the Live screen", footer=6),
+    Action("result.copy", ("y",), "copy", COPY_HELP, footer=5, on_run=True),
+    Action("result.replay", ("p",), "replay", "Play the run again on the Live screen", footer=6, on_run=True),
     Action("result.job", ("J",), "job", "Show the next job alone; after the last one all together", footer=3),
     Action("result.published", ("v",), "published", "Switch between the run's figures and published ones beside them"),
     Action("result.remedy", ("T",), "remedy", REMEDY_HELP, footer=1),
-    Action("result.resume", ("u",), "resume", RESUME_HELP),
-    Action("result.prove", ("P",), "prove bottleneck", "Confirm what limited the run by a short counter-experiment"),
+    Action("result.resume", ("u",), "resume", RESUME_HELP, on_run=True),
     Action(
-        "result.report", ("w",), "report", "Write the run as a report, HTML or Markdown, with names or without them"
+        "result.prove",
+        ("P",),
+        "prove bottleneck",
+        "Confirm what limited the run by a short counter-experiment",
+        on_run=True,
     ),
-    Action("result.export", ("e",), "export", "Write the run in a format that other tools read, such as CSV or JUnit"),
-    Action("result.note", ("n",), "note", "Add a note to the run"),
-    Action("result.clean", ("C",), "clean hosts", "Remove from its hosts what the run created there, after a question"),
+    Action(
+        "result.report",
+        ("w",),
+        "report",
+        "Write the run as a report, HTML or Markdown, with names or without them",
+        on_run=True,
+    ),
+    Action("result.export", ("e",), "export", EXPORT_HELP, on_run=True),
+    Action("result.note", ("n",), "note", "Add a note to the run", on_run=True),
+    Action("result.clean", ("C",), "clean hosts", CLEAN_HELP, on_run=True),
     Action("result.next-step", ("right_square_bracket",), "next step", "Show the next step of the run", call="step(1)"),
     Action("result.last-step", ("left_square_bracket",), "last step", "Show the step before", call="step(-1)"),
     Action("result.down", ("j", "down"), "down", "Scroll down"),
@@ -325,7 +341,8 @@ RESULT = (
 RUNS = (
     Action("runs.open", ("enter",), "open", "Open the result; Live when the run is going on", footer=1),
     Action("runs.pane", ("tab",), "pane", "Show the details of the run whole, where j and k scroll, or the list again"),
-    Action("runs.again", ("r",), "run again", "Show the run on Review, its hosts and parameters filled in", footer=2),
+    Action("runs.again", ("r",), "run again", "Show the run on Review, its hosts and parameters filled in",
+           footer=2, on_run=True),
     Action("runs.filter", ("slash",), "filter", "Show only some runs: words, tag:a profile:weka verdict:valid since:7d",
            footer=3),
     Action("runs.mark", ("space",), "mark", "Mark the run to compare; the others are compared with A, the oldest",
@@ -334,21 +351,21 @@ RUNS = (
            footer=5),
     Action("runs.sort", ("s",), "sort", "Sort the runs by the next column", footer=6),
     Action("runs.reverse", ("S",), "reverse", "Turn the order of the runs round"),
-    Action("runs.star", ("asterisk",), "star", "Give the run a star, or take it away: the filter is:starred finds it"),
-    Action("runs.tags", ("t",), "tags", "Change the tags of the run: NAME or NAME=VALUE", footer=11),
-    Action("runs.title", ("T",), "title", "Give the run a title"),
-    Action("runs.replay", ("p",), "replay", "Play the run again on the Live screen", footer=7),
-    Action("runs.resume", ("u",), "resume", RESUME_HELP),
+    Action("runs.star", ("asterisk",), "star", "Give the run a star, or take it away: the filter is:starred finds it",
+           on_run=True),
+    Action("runs.tags", ("t",), "tags", "Change the tags of the run: NAME or NAME=VALUE", footer=11, on_run=True),
+    Action("runs.title", ("T",), "title", "Give the run a title", on_run=True),
+    Action("runs.replay", ("p",), "replay", "Play the run again on the Live screen", footer=7, on_run=True),
+    Action("runs.resume", ("u",), "resume", RESUME_HELP, on_run=True),
     Action("runs.report", ("w",), "report",
            "Write the marked runs, or this one, as a report: HTML or Markdown, with or without names"),
-    Action("runs.export", ("e",), "export", "Write the run in a format that other tools read, such as CSV or JUnit",
-           footer=10),
-    Action("runs.copy", ("y",), "copy", COPY_HELP, footer=9),
-    Action("runs.note", ("n",), "note", "Add a note to the run", footer=8),
+    Action("runs.export", ("e",), "export", EXPORT_HELP, footer=10, on_run=True),
+    Action("runs.copy", ("y",), "copy", COPY_HELP, footer=9, on_run=True),
+    Action("runs.note", ("n",), "note", "Add a note to the run", footer=8, on_run=True),
     Action("runs.import", ("i",), "import", "Import what was measured elsewhere: a file, a directory, an archive",
            footer=13),
-    Action("runs.clean", ("C",), "clean hosts", "Remove from its hosts what the run created there, after a question"),
-    Action("runs.delete", ("D",), "delete", "Delete the run for good, after a question", footer=12),
+    Action("runs.clean", ("C",), "clean hosts", CLEAN_HELP, on_run=True),
+    Action("runs.delete", ("D",), "delete", "Delete the run for good, after a question", footer=12, on_run=True),
 )  # fmt: skip
 
 COMPARE = (

@@ -1,0 +1,239 @@
+"""The run under the cursor of Runs: its facts and findings, and where there is room what it measured beside them."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from textual import work
+from textual.geometry import Size
+
+from tui.app.widgets.lines import TextPane
+from tui.library.summary import tags_text
+from tui.metrics import units
+from tui.model.plain import some_in
+from tui.text.line import (
+    ACCENT,
+    BAD,
+    BRIGHT,
+    GOOD,
+    LABEL,
+    TEXT,
+    TITLE,
+    WARN,
+    Line,
+    Run,
+    beside,
+    indented,
+    labelled,
+    padded,
+    wrap,
+)
+
+if TYPE_CHECKING:
+    from tui.app.screens.result_page import Page
+    from tui.library.summary import RunSummary
+
+SHOWN_FROM = (72, 22)  # columns and rows of the terminal
+ROOMY_FROM = (100, 32)  # with room for more of the run under the cursor
+LARGE_FROM = (180, 44)  # with room for what it measured as well, beside it
+FACTS_CELLS = 72
+RESTS_S = 0.15  # who holds a key down has not come to a run yet
+
+
+class Measured(Struct, frozen=True):
+    """What a run measured, read when its summary was this one; no page: it has no record, or a very large one."""
+
+    run_dir: Path
+    run: RunSummary
+    page: Page | None
+
+
+class RunPreview(TextPane):
+    """Shows one run. It is hidden where the terminal is small, and shows the run whole while it has the focus."""
+
+    def __init__(self, *, draws_colors: bool) -> None:
+        super().__init__(id="runs-preview")
+        self.more, self.fills = "Tab reads on", True
+        self.draws_colors = draws_colors
+        self.terminal = Size(0, 0)
+        self.shown: tuple[RunSummary, Path] | None = None
+        self.changed: dict[Path, dict[str, str]] = {}  # parameters by run, of those that were looked at
+        self.measured: Measured | None = None
+
+    def fit(self, terminal: Size) -> None:
+        """Take the room that a terminal of this size has."""
+        self.terminal = terminal
+        self.set_class(self.has_room(SHOWN_FROM) or self.has_focus, "-shown")
+        self.set_class(self.has_room(ROOMY_FROM), "-roomy")
+        self.set_class(self.has_room(LARGE_FROM), "-large")
+
+    def has_room(self, least: tuple[int, int]) -> bool:
+        """Return whether the terminal has so many columns and rows."""
+        return self.terminal.width >= least[0] and self.terminal.height >= least[1]
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Show the run whole while it is read, and in brief again after that."""
+        super().watch_has_focus(has_focus)
+        self.call_after_refresh(self.focus_moved)
+
+    def focus_moved(self) -> None:
+        """Take more or less room."""
+        self.fit(self.terminal)
+        if self.shown is not None:
+            self.show_run(*self.shown)
+
+    def show_run(self, run: RunSummary, run_dir: Path) -> None:
+        """Show a run at once; what has to be read from its record follows."""
+        self.shown = run, run_dir
+        if run_dir not in self.changed and self.has_class("-shown"):
+            self.read_changed(run_dir)
+        known = self.measured
+        if self.has_room(ROOMY_FROM) and (known is None or (known.run_dir, known.run) != (run_dir, run)):
+            self.read_measured(run, run_dir)
+        self.show(partial(self.run_lines, run, run_dir))
+
+    def run_lines(self, run: RunSummary, run_dir: Path, width: int) -> list[Line]:
+        """Return what is known of a run, and beside it what it measured, once that is read and has room."""
+        roomy, large, known = self.has_room(ROOMY_FROM), self.has_room(LARGE_FROM), self.measured
+        facts = partial(preview, run, self.changed.get(run_dir, {}), whole=self.has_focus, short=not roomy)
+        if (
+            known is None
+            or known.page is None
+            or known.run_dir != run_dir
+            or not roomy
+            or (says_more(run) and not large)
+        ):
+            return facts(width)
+        from tui.app.screens.runs_result import course_lines, measured_lines
+
+        at = (FACTS_CELLS if large else width // 2) + GUTTER
+        charts = (measured_lines if large else course_lines)(known.page, width - at, self.size.height)
+        return beside(facts(at - GUTTER), charts, at) if charts else facts(width)
+
+    @work(exclusive=True, group="measured", exit_on_error=False)
+    async def read_measured(self, run: RunSummary, run_dir: Path) -> None:
+        """Read what a run measured, once the cursor rests, and show it."""
+        await asyncio.sleep(RESTS_S)
+        self.measured = Measured(run_dir, run, await asyncio.to_thread(page_of, run_dir, colors=self.draws_colors))
+        self.show_read(run_dir)
+
+    @work(exclusive=True, group="changed", exit_on_error=False)
+    async def read_changed(self, run_dir: Path) -> None:
+        """Read which parameters of a run differ from its profile, and show them."""
+        from tui.library.filter import changed_of
+
+        self.changed[run_dir] = await asyncio.to_thread(changed_of, run_dir)
+        self.show_read(run_dir)
+
+    def show_read(self, run_dir: Path) -> None:
+        """Show the run again with what was read of it, unless another one is shown by now."""
+        if self.shown is not None and self.shown[1] == run_dir:
+            self.show_run(*self.shown)
+
+
+def page_of(run_dir: Path, *, colors: bool) -> Page | None:
+    """Return the page of a run; what draws it is loaded here, off the event loop."""
+    importlib.import_module("plotext")  # its first import takes a while
+    from tui.app.screens.runs_result import read_page
+
+    return read_page(run_dir, colors=colors)
+
+
+FINDINGS_SHOWN, NOTES_SHOWN, HOSTS_SHOWN = 3, 3, 4
+GUTTER = 3  # cells between the two halves
+LEAST_FOR_TWO = 90  # cells; in fewer one half stands below the other
+ROLES = {"error": BAD, "warning": WARN, "info": LABEL}
+VERDICTS: dict[str | None, Run] = {
+    "valid": ("valid", GOOD),
+    "valid-with-warnings": ("valid with warnings", WARN),
+    "invalid": ("INVALID", BAD),
+    None: ("not judged", LABEL),
+}
+LABEL_CELLS = 8
+
+
+def preview(
+    run: RunSummary, changed: Mapping[str, str], width: int, *, whole: bool = False, short: bool = False
+) -> list[Line]:
+    """Return what is most worth knowing of a run, in lines of `width` cells: what it is, beside what is doubtful.
+
+    `changed` are the parameters that are not as in its profile. `whole`: every finding, note and host. `short`: few
+    lines are in sight, so what the list tells has one.
+    """
+    half = (width - GUTTER) // 2 if width >= LEAST_FOR_TWO else width
+    head = _brief_head(run, half) if short and not whole else _head(run, half)
+    facts = _facts(run, changed, half, whole)
+    doubts, notes = _findings(run, half, whole), _notes(run, half, whole)
+    if half == width:
+        return [*head, *doubts, *notes, *facts]
+    pairs = zip_longest([*head, *facts], [*doubts, *notes], fillvalue=Line())
+    return [Line.of(*padded(one.runs, half + GUTTER), *other.runs) for one, other in pairs]
+
+
+def says_more(run: RunSummary) -> bool:
+    """Whether there is something beside the facts of a run: what is doubtful, or remarks."""
+    return bool(run.notes) or any(each.severity != "info" for each in run.findings)
+
+
+def _brief_head(run: RunSummary, width: int) -> Iterator[Line]:
+    star: list[Run] = [("* ", ACCENT)] if run.starred else []
+    called: Run = (run.title or run.profile or run.run_id, TITLE)
+    figure: Run = (run.headline or "no headline", BRIGHT if run.headline else LABEL)
+    for part in wrap([*star, called, ("  ", TEXT), figure], width):
+        yield Line.of(*part)
+    yield from _judgement(run, width)
+
+
+def _head(run: RunSummary, width: int) -> Iterator[Line]:
+    star: list[Run] = [("* ", ACCENT)] if run.starred else []
+    for part in wrap([*star, (run.title or run.profile or run.run_id, TITLE)], width):
+        yield Line.of(*part)
+    for part in wrap([(run.headline or "no headline", BRIGHT if run.headline else LABEL)], width):
+        yield Line.of(*part)
+    yield from _judgement(run, width)
+
+
+def _judgement(run: RunSummary, width: int) -> Iterator[Line]:
+    yield Line.of(VERDICTS[run.verdict], ("  ", TEXT), (run.state, LABEL))
+    if run.judged_since:
+        yield from indented([("NOT the verdict that was sealed, see runs verify", WARN)], width, 0)
+    if why := run.problem or run.reason:
+        yield from indented([(why, WARN)], width, 0)
+
+
+def _facts(run: RunSummary, changed: Mapping[str, str], width: int, whole: bool) -> Iterator[Line]:
+    facts = {
+        "profile": run.profile if run.title else "",
+        "changed": " ".join(f"{name}={value}" for name, value in changed.items()),
+        "target": run.target,
+        "hosts": ", ".join(run.hosts) if whole else some_in(run.hosts, width - LABEL_CELLS, HOSTS_SHOWN),
+        "took": units.duration(run.duration_s) if run.duration_s is not None else "",
+        "tags": tags_text(run.tags),
+        "owner": run.owner,
+        "id": run.run_id,
+    }
+    for name, text in facts.items():
+        if text:
+            yield from labelled([(name.ljust(LABEL_CELLS), LABEL)], [(text, TEXT)], width)
+
+
+def _findings(run: RunSummary, width: int, whole: bool) -> Iterator[Line]:
+    found = [each for each in run.findings if each.severity != "info"]
+    found.sort(key=lambda each: each.severity != "error")
+    shown = found if whole else found[:FINDINGS_SHOWN]
+    for each in shown:
+        yield from indented([(each.id, ROLES.get(each.severity, LABEL)), (f" {each.message}", TEXT)], width, 0)
+    if len(found) > len(shown):
+        yield Line.of((f"and {len(found) - len(shown)} more", LABEL))
+
+
+def _notes(run: RunSummary, width: int, whole: bool) -> Iterator[Line]:
+    for note in run.notes if whole else run.notes[-NOTES_SHOWN:]:
+        yield from labelled([("note".ljust(LABEL_CELLS), LABEL)], [(note, TEXT)], width)

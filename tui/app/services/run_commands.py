@@ -1,0 +1,224 @@
+"""What keys and the palette do to the run at hand, the same on every screen that has one: Runs, Result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from textual.message import Message
+
+from tui.app.dialogs.confirm import Confirm
+from tui.app.dialogs.text_entry import LineDialog, NoteDialog
+from tui.app.services import resuming
+from tui.app.services.exporting import copy_of_run, export_run, report_runs
+from tui.app.services.remedies import clean_hosts
+from tui.library.summary import parse_tags, rename, retag, star, summarize, tags_text
+from tui.model.problem import BenchtuiError, UsageError
+
+if TYPE_CHECKING:
+    from tui.app.frame.step_screen import StepScreen
+
+TAGS_HELP = "NAME or NAME=VALUE, with blanks between them"
+TITLE_HELP = "what lists and reports call it; empty: by its profile"
+
+
+class RunChanged(Message):
+    """Sent to the screen that a command was given on: the run's record or marks were written, or the run is gone."""
+
+
+class RunCommand(Struct, frozen=True):
+    """What a key does to a run, and what that changes: runs of others, and hosts of unpacked ones, are left alone."""
+
+    does: Callable[[StepScreen, Path], object]
+    changes: Literal["nothing", "run", "hosts"] = "nothing"
+
+
+def perform(name: str, screen: StepScreen) -> None:
+    """Give a command about the run at hand; say why when the run is not ours to change."""
+    command, run_dir = COMMANDS[name], screen.run_at_hand
+    if run_dir is not None and (
+        command.changes == "nothing" or is_ours(screen, run_dir, hosts=command.changes == "hosts")
+    ):
+        command.does(screen, run_dir)
+
+
+def is_ours(screen: StepScreen, run_dir: Path, *, hosts: bool = False) -> bool:
+    """Return whether a run may be changed, with `hosts` its plan carried out on hosts; say why when not."""
+    try:
+        store = screen.shell.store
+        (store.check_hosts_ours if hosts else store.check_ours)(run_dir)
+    except UsageError as error:
+        screen.notify(str(error), severity="warning")
+        return False
+    return True
+
+
+# -- read it
+
+
+def replay(screen: StepScreen, run_dir: Path) -> None:
+    """Play a run again on Live."""
+    if (run_dir / "journal.jsonl").is_file():
+        screen.shell.open_live(run_dir, 1.0)
+    else:
+        screen.notify("this run has no journal to play", severity="warning")
+
+
+def export(screen: StepScreen, run_dir: Path) -> None:
+    """Ask for format and place, and write."""
+    screen.run_worker(export_run(screen, run_dir), group="export", exit_on_error=False)
+
+
+def copy(screen: StepScreen, run_dir: Path) -> None:
+    """Ask what of the run to copy through the terminal."""
+    screen.run_worker(copy_of_run(screen, run_dir), group="copy", exclusive=True, exit_on_error=False)
+
+
+def report(screen: StepScreen, *run_dirs: Path) -> None:
+    """Ask for format and place, and write the runs as a report."""
+    work = report_runs(screen, [[run_dir] for run_dir in run_dirs], screen.shell.options.environ)
+    screen.run_worker(work, group="report", exclusive=True, exit_on_error=False)
+
+
+# -- measure again, or more
+
+
+def run_again(screen: StepScreen, run_dir: Path) -> None:
+    """Show the run on Review, its hosts and parameters filled in."""
+    screen.shell.run_worker(resuming.run_again(screen.shell, run_dir), group="again", exclusive=True)
+
+
+def resume(screen: StepScreen, run_dir: Path) -> None:
+    """Measure what the run lacks, after a question."""
+    screen.shell.run_worker(resuming.resume_run(screen.shell, run_dir), group="resume", exclusive=True)
+
+
+def prove(screen: StepScreen, run_dir: Path) -> None:
+    """Confirm by a counter-experiment what limited the run, after a question."""
+    screen.shell.run_worker(resuming.prove_run(screen.shell, run_dir), group="prove", exclusive=True)
+
+
+# -- change what is kept of it
+
+
+def change(screen: StepScreen, write: Callable[[], object]) -> None:
+    """Write something off the event loop, say why that failed, and let the screen read the run again."""
+
+    async def work() -> None:
+        try:
+            await asyncio.to_thread(write)
+        except BenchtuiError as error:
+            screen.notify(str(error), severity="error")
+        screen.post_message(RunChanged())
+
+    screen.run_worker(work(), group="change", exit_on_error=False)
+
+
+def note(screen: StepScreen, run_dir: Path) -> None:
+    """Ask for a note and keep it."""
+
+    def answered(text: str | None) -> None:
+        if text:
+            change(screen, partial(write_note, run_dir, text))
+
+    screen.app.push_screen(NoteDialog(run_dir.name), answered)
+
+
+def write_note(run_dir: Path, text: str) -> None:
+    """Send a note to the run's engine, or add it to the record of a run that is over. Raises BenchtuiError."""
+    from tui.engine.control import NotRunning, request
+    from tui.library.additions import keep_note
+
+    try:
+        answer = request(run_dir, {"verb": "note", "text": text, "by": "app"})
+    except NotRunning:
+        keep_note(run_dir, text)
+    else:
+        if not answer.get("ok"):
+            raise BenchtuiError(str(answer.get("error", "the engine refused")))
+
+
+def toggle_star(screen: StepScreen, run_dir: Path) -> None:
+    """Give the run a star, or take it away."""
+    if (run := summarize(run_dir)) is not None:
+        change(screen, partial(star, run_dir, starred=not run.starred))
+
+
+def tags(screen: StepScreen, run_dir: Path) -> None:
+    """Ask for the tags of the run."""
+    if (run := summarize(run_dir)) is not None:
+        dialog = LineDialog(f"Tags of {run_dir.name}", TAGS_HELP, tags_text(run.tags))
+        ask_and_change(screen, dialog, lambda text: retag(run_dir, parse_tags(text.split())))
+
+
+def title(screen: StepScreen, run_dir: Path) -> None:
+    """Ask for the title of the run."""
+    if (run := summarize(run_dir)) is not None:
+        ask_and_change(screen, LineDialog(f"Title of {run_dir.name}", TITLE_HELP, run.title), partial(rename, run_dir))
+
+
+def ask_and_change(screen: StepScreen, dialog: LineDialog, write: Callable[[str], object]) -> None:
+    """Ask for a line of text, which may be empty, and write it."""
+
+    def answered(text: str | None) -> None:
+        if text is not None:
+            change(screen, partial(write, text))
+
+    screen.app.push_screen(dialog, answered)
+
+
+def clean(screen: StepScreen, run_dir: Path) -> None:
+    """Remove from its hosts what the run created there, after a question."""
+
+    async def work() -> None:
+        if await clean_hosts(screen, run_dir):
+            screen.post_message(RunChanged())
+
+    screen.run_worker(work(), group="clean", exit_on_error=False)
+
+
+def delete(screen: StepScreen, run_dir: Path) -> None:
+    """Delete the run for good, after a question."""
+    from tui.library.unfinished import check_removable, remove_run, still_on_hosts
+
+    if screen.shell.run_is_alive(run_dir):
+        screen.notify("this run is still running: stop it on Live first", severity="warning")
+        return
+    try:
+        check_removable(run_dir)
+    except UsageError as error:
+        screen.notify(str(error), severity="warning")
+        return
+    held = still_on_hosts(run_dir, recover="R", clean="C, pressed first")
+    body = f"{run_dir.name}\nIts record, journal and raw output are removed from this machine for good."
+
+    def remove() -> None:
+        remove_run(run_dir)
+        screen.app.call_from_thread(screen.shell.forget_run, run_dir)
+
+    def answered(answer: str | None) -> None:
+        if answer == "yes":
+            change(screen, remove)
+
+    screen.app.push_screen(Confirm("Delete this run?", f"{body}\n\n{held}" if held else body, warns=True), answered)
+
+
+COMMANDS: Mapping[str, RunCommand] = {
+    "replay": RunCommand(replay),
+    "export": RunCommand(export),
+    "copy": RunCommand(copy),
+    "report": RunCommand(report),
+    "again": RunCommand(run_again),
+    "resume": RunCommand(resume, "hosts"),
+    "prove": RunCommand(prove, "hosts"),
+    "note": RunCommand(note, "run"),
+    "star": RunCommand(toggle_star, "run"),
+    "tags": RunCommand(tags, "run"),
+    "title": RunCommand(title, "run"),
+    "clean": RunCommand(clean, "hosts"),
+    "delete": RunCommand(delete, "run"),
+}
