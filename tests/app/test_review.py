@@ -16,7 +16,8 @@ from tests.remote.conftest import new_run_id
 from tui.app.frame.shell import Options
 from tui.app.screens import review as review_screen
 from tui.app.screens import review_launch
-from tui.app.screens.review_launch import unready
+from tui.app.screens.review_launch import LaunchLine
+from tui.app.screens.review_preflight import unready
 from tui.app.widgets.field import SecretInput
 from tui.app.widgets.form import Field
 from tui.engine.preflight.preview import HostReadiness
@@ -397,7 +398,7 @@ async def test_no_key_starts_a_plan_before_it_has_been_on_the_screen(
         await user.press("enter", "r")
         assert user.scope == "review" and "runs on" not in user.text
         assert not (home / "runs").exists()
-        user.app.screen.plan_seen()  # type: ignore[attr-defined]
+        user.app.screen.query_one(LaunchLine).plan_seen()
         await user.sees("Enter again: runs on local, 0:10")
         await user.press("e")
         await user.sees(lambda: "Enter runs on" not in user.text and "Enter done" in user.text)
@@ -412,7 +413,7 @@ async def test_the_footer_has_enter_once_it_is_taken_and_one_that_came_early_is_
         assert user.text.splitlines()[-1].split()[:2] == ["e", "change"]
         await user.press("enter", "enter")
         assert user.static("#review-launch") == "the plan is shown first: press Enter again"
-        user.app.screen.plan_seen()  # type: ignore[attr-defined]
+        user.app.screen.query_one(LaunchLine).plan_seen()
         await user.sees("press Enter again: runs on local, 0:10")
         assert user.text.splitlines()[-1].split()[:2] == ["Enter", "run"]
         await change(user, "numjobs", "many")
@@ -430,7 +431,8 @@ async def test_who_leaves_before_the_plan_was_seen_leaves_quietly(home: Path) ->
         await user.sees("What will happen")
         screen = user.app.screen
         await screen.query_one("#review-body").remove()  # as it is for a moment when the app ends
-        screen.plan_seen()  # type: ignore[attr-defined]
+        screen.query_one(LaunchLine).plan_seen()
+        await user.pilot.pause()
 
 
 async def test_a_secret_is_never_shown_in_the_form_the_plan_or_a_message(home: Path) -> None:

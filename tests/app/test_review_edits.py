@@ -11,7 +11,8 @@ from tests.app.driver import User, opened, options
 from tui.app.frame.shell import Options
 from tui.app.screens import review_launch
 from tui.app.screens.review import ReviewScreen
-from tui.app.screens.review_launch import Preflight, age_text
+from tui.app.screens.review_launch import LaunchLine
+from tui.app.screens.review_preflight import PlanPane, Preflight, age_text
 from tui.app.widgets.form import Field
 from tui.engine.preflight.preview import HostReadiness
 
@@ -68,12 +69,12 @@ async def test_one_enter_that_came_early_starts_the_plan_once_it_has_been_seen(
     async with opened(review(home)) as user:
         await user.sees("What will happen")
         started: list[object] = []
-        screen_of(user).look_first = started.append  # type: ignore[assignment, method-assign]
+        screen_of(user).launch = started.append  # type: ignore[assignment, method-assign]
         await user.press("enter")
         await user.sees("starts in a moment")
         assert not started
-        screen_of(user).plan_seen()
-        assert started == [screen_of(user).plan]
+        user.app.screen.query_one(LaunchLine).plan_seen()
+        await user.sees(lambda: started == [screen_of(user).plan])
 
 
 @pytest.mark.parametrize("keys", [("enter", "enter"), ("enter", "v"), ("enter", "e")], ids=str)
@@ -84,9 +85,9 @@ async def test_a_held_enter_and_another_key_start_nothing(
     async with opened(review(home)) as user:
         await user.sees("What will happen")
         started: list[object] = []
-        screen_of(user).look_first = started.append  # type: ignore[assignment, method-assign]
+        screen_of(user).launch = started.append  # type: ignore[assignment, method-assign]
         await user.press(*keys)
-        screen_of(user).plan_seen()
+        user.app.screen.query_one(LaunchLine).plan_seen()
         await user.sees("runs on local")
         assert not started
 
@@ -94,29 +95,27 @@ async def test_a_held_enter_and_another_key_start_nothing(
 async def test_a_preflight_has_its_age(home: Path) -> None:
     async with opened(review(home), size=(120, 36)) as user:
         now = [100.0]
-        screen = screen_of(user)
-        screen.preflight = Preflight(lambda: now[0])
-        assert screen.plan is not None
-        screen.preflight.take(screen.plan, [HostReadiness("local", said="ready for it")])
-        screen.show_plan(screen.plan)
+        pane = user.app.screen.query_one(PlanPane)
+        pane.preflight = Preflight(lambda: now[0])
+        assert pane.plan is not None
+        pane.take_answers(pane.plan, [HostReadiness("local", said="ready for it")])
         await user.sees("preflight just now")
         now[0] = 172.0
-        screen.age_answers()
+        pane.age_answers()
         await user.sees("preflight 1:10 ago")
 
 
 async def test_any_change_makes_a_preflight_void_also_when_it_is_taken_back(home: Path) -> None:
     async with opened(review(home), size=(120, 36)) as user:
-        screen = screen_of(user)
-        assert screen.plan is not None
-        screen.preflight.take(screen.plan, [HostReadiness("local", ("full",))])
-        screen.replan()
+        pane = user.app.screen.query_one(PlanPane)
+        assert pane.plan is not None
+        pane.take_answers(pane.plan, [HostReadiness("local", ("full",))])
         await user.sees("local is not ready; Enter tries anyway")
         await change(user, "numjobs", "2")
         await change(user, "numjobs", "4")
         await user.press("escape")
         await user.sees("Enter runs on local")
-        assert "preflight just" not in user.text and not screen.answers
+        assert "preflight just" not in user.text and not pane.answers
 
 
 @pytest.mark.parametrize(

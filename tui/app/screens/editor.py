@@ -20,6 +20,7 @@ from tui.app.frame.step_screen import KeyBar, Leave, StepScreen, footer_actions
 from tui.app.screens import editor_text, review_plan
 from tui.app.screens.editor_text import LoadedText, YamlArea, judge, with_default
 from tui.app.screens.review_form import check_param, choices_of, default_text, hint
+from tui.app.services.launching import sample_plan
 from tui.app.services.outside_editor import EditorError, edit_file
 from tui.app.terminal import actions
 from tui.app.widgets.form import FieldSpec, Form
@@ -213,14 +214,11 @@ class EditorScreen(StepScreen):
 
     def job_lines(self, width: int) -> list[Line]:
         """Return the job files that the text leads to; the last good ones while it has problems."""
-        from tui.engine.plan.plan import Choices, build_plan
-
         loaded = self.judged.loaded or self._last_good
         if loaded is None:
             return [Line.of(("No job file yet: see the problems below" if self.judged.problems else "", LABEL))]
         try:
-            hosts = self.shell.fleet.resolve(self.shell.selection.ticked[:1] or ["local"])
-            plan = build_plan(loaded, Choices(hosts=hosts))
+            plan = sample_plan(loaded, self.shell)
         except BenchtuiError as error:
             return indented([(str(error), BAD)], width, 0)
         lines = review_plan.job_files(plan_text_of(plan))

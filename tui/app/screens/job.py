@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual import on
+from textual import events
 from textual.widget import Widget
 
 from tui.app.dialogs.text_entry import LineDialog
-from tui.app.screens.review import ReviewScreen
+from tui.app.screens import review_form
+from tui.app.screens.plan_screen import PlanScreen
 from tui.app.widgets.field import TextInput
-from tui.app.widgets.form import FieldSpec, Form
+from tui.app.widgets.form import FieldSpec
 from tui.model.hostspec import LOCAL
 from tui.model.problem import BenchtuiError, UsageError
 
@@ -23,11 +24,11 @@ FIRST_PLACE = "/var/tmp"  # on this machine: of other hosts nobody knows where t
 NAME_HELP = "family/name in small letters, such as my/reads; the profile is a YAML file that you can edit"
 
 
-class JobScreen(ReviewScreen):
+class JobScreen(PlanScreen):
     """Pattern, block size, jobs, queue depth, target; several values with commas are measured in turn."""
 
     SCOPE = "job"
-    CSS_PATH = "review.tcss"
+    UNCHANGED = "defaults"
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,15 +41,14 @@ class JobScreen(ReviewScreen):
 
         return next(each for each in workloads.every() if each.job_terms())
 
-    async def show_choice(self) -> None:
+    async def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002
         """Show the form, and the plan for the chosen hosts; without hosts for this machine."""
         selection = self.shell.selection
         if not selection.ticked:
             selection.put(LOCAL, server=False)
-        self.remove_class("-empty")
         if not self.form.fields:
             await self.fill_form()
-        self.hold_launch()
+        self.launch_line.hold()
         self.replan()
         self.refresh_chrome()
         if not isinstance(self.focused, Widget):
@@ -89,12 +89,9 @@ class JobScreen(ReviewScreen):
             return error.problems[0].message.rpartition(f"{name}={text}: ")[2]
         return None
 
-    @on(Form.Edited)
-    async def form_edited(self, event: Form.Edited) -> None:  # type: ignore[override]
-        """Keep what was typed and plan again."""
-        event.prevent_default()  # Review keeps parameters
+    async def keep_typed(self) -> None:
+        """Keep the terms as typed."""
         self.terms = self.form.values
-        self.replan()
 
     def build_plan(self) -> Plan:
         """Return the plan of the terms, and choose their profile: Review shows the same. Raises UsageError."""
@@ -107,7 +104,7 @@ class JobScreen(ReviewScreen):
         selection.change_nothing()
         selection.changes += 1
         self.show_defaults()
-        return super().build_plan()
+        return review_form.plan_of(self.loaded, self.shell)
 
     def show_defaults(self) -> None:
         """Show in empty fields what holds there."""
@@ -115,11 +112,6 @@ class JobScreen(ReviewScreen):
         holds = {name: param.values[0] for name, param in job.params.items()} | dict(job.fixed)
         for field in self.form.fields:
             field.query_one(TextInput).placeholder = holds.get(field.spec.name, "")
-
-    def show_changes(self) -> None:
-        """Count the fields in which something else stands than the default."""
-        changed = sum(field.has_class("-changed") for field in self.form.fields)
-        self.form.border_subtitle = f"{changed} changed" if changed else "defaults"
 
     async def action_defaults(self) -> None:
         """Put every field back to its default."""

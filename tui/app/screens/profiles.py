@@ -14,6 +14,7 @@ from tui.app.dialogs.text_entry import NewProfile
 from tui.app.frame.step_screen import FilteredScreen
 from tui.app.screens import profiles_text as profile_text
 from tui.app.screens import review_plan
+from tui.app.services.launching import sample_plan
 from tui.app.services.outside_editor import EditorError, edit_file
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.lines import Builder, TextPane
@@ -153,7 +154,7 @@ class ProfilesScreen(FilteredScreen):
             loaded = self.shell.catalogue.load_file(entry.path, preset=entry.preset)
             if not self.shows_job:
                 return partial(self.description, loaded, entry.headline)
-            lines = review_plan.job_files(self.plan_of(loaded))
+            lines = review_plan.job_files(sample_plan(loaded, self.shell))
         except BenchtuiError as error:
             return partial(profile_text.broken, error.problems, self.shell.symbols)
         return lambda _: lines
@@ -166,17 +167,10 @@ class ProfilesScreen(FilteredScreen):
         jobs = review_plan.job_files(plan, room) if plan else []
         return [*lines, Line(), *jobs] if jobs else lines
 
-    def plan_of(self, loaded: LoadedProfile) -> Plan:
-        """Return the plan on the first chosen host, else this machine. Raises BenchtuiError."""
-        from tui.engine.plan.plan import Choices, build_plan
-
-        hosts = self.shell.fleet.resolve(self.shell.selection.ticked[:1] or ["local"])
-        return build_plan(loaded, Choices(hosts=hosts))
-
     def plan_if_any(self, loaded: LoadedProfile) -> Plan | None:
         """Return the plan; None where none can be made."""
         try:
-            return self.plan_of(loaded)
+            return sample_plan(loaded, self.shell)
         except BenchtuiError:
             return None
 

@@ -9,9 +9,11 @@ from tui.app.widgets.form import FieldSpec
 
 if TYPE_CHECKING:
     from tui.app.frame.selection import Selection
+    from tui.app.frame.shell import AppShell
     from tui.engine.inputs.profiles import LoadedProfile
     from tui.engine.plan.choices import Words
     from tui.engine.plan.search import Kind, SearchChoice
+    from tui.model.plan import Plan
     from tui.model.profile import Param, Profile
     from tui.model.search import Search
 
@@ -206,16 +208,11 @@ def form_of(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
     return fields
 
 
-def of_run_alone(name: str) -> bool:
-    """Tell whether a field changes nothing of what the profile says: a note, an answer."""
-    return name == NOTE or name.startswith(ATTEST)
-
-
 def attest_specs(asked: Mapping[str, str], selection: Selection) -> list[FieldSpec]:
     """Return a field for each condition that no host can tell."""
     return [
         FieldSpec(f"{ATTEST}{name}", selection.attest.get(name, "unknown"), "unknown", f"{text} yes, no, unknown", name,
-                  choices=ANSWERS)
+                  choices=ANSWERS, is_change=False)
         for name, text in asked.items()
     ]  # fmt: skip
 
@@ -238,7 +235,7 @@ def field_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
         FieldSpec(REPEAT, selection.repeat or often, often, "how often each point is measured", "repeat"),
         *sweeps,
         FieldSpec(CLEANUP, chosen, keep, "yes or no: remove the test files at the end", "remove files", choices=YES_NO),
-        FieldSpec(NOTE, selection.note, "", "kept in the record of the run", "note"),
+        FieldSpec(NOTE, selection.note, "", "kept in the record of the run", "note", is_change=False),
     ]
 
 
@@ -257,6 +254,37 @@ def keep_typed(selection: Selection, values: Mapping[str, str], defaults: Mappin
     answers = {name: typed.pop(name) for name in list(typed) if name.startswith(ATTEST)}
     selection.attest = {name.removeprefix(ATTEST): text for name, text in answers.items() if text != "unknown"}
     selection.overrides = {name: text for name, text in typed.items() if text != defaults[name]}
+
+
+def unused_fields(loaded: LoadedProfile, selection: Selection, kind: str) -> set[str]:
+    """Return the parameters that the sweep takes the place of, or a search of this kind. Raises ValueError."""
+    return set(sweep_values(selection.sweep)) | set_aside(loaded.profile, kind)
+
+
+def plan_of(loaded: LoadedProfile, shell: AppShell) -> Plan:
+    """Return the plan of what is chosen and typed. Raises UsageError."""
+    from tui.engine.plan.plan import Choices, build_plan
+    from tui.engine.plan.search import SearchChoice
+
+    selection, settings, fleet = shell.selection, shell.options.settings, shell.fleet
+    hosts, servers = fleet.resolve(selection.ticked), fleet.resolve(selection.servers)
+    choices = Choices(
+        hosts=hosts,
+        overrides=selection.overrides,
+        repeat=int(selection.repeat) if selection.repeat else None,
+        sweep=sweep_values(selection.sweep),
+        note=selection.note or None,
+        tags=dict(settings.tags),
+        lease_s=settings.lease_s,
+        cleanup=selection.cleanup,
+        precondition=selection.precondition,
+        attest=selection.attest,
+        servers=servers,
+        sources=fleet.uses_of([*hosts, *servers]),
+        search=selection.search or SearchChoice(),
+        words=fields_words(),
+    )
+    return build_plan(loaded, choices)
 
 
 def swept_texts(profile: Profile) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,6 +73,24 @@ async def look(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[Preview, 
     async with connections_of(plan, paths.known_hosts, asker) as connections:
         fit = without(plan, await look_for_lacking(plan, connections)) if has_several_tools(plan) else plan
         return await preview(fit, connections, MadeFiles(paths.data / MADE_FILES)), fit
+
+
+def needs_look(plan: Plan) -> bool:
+    """Return whether the hosts are looked at before the launch: something could be overwritten, or be missing."""
+    from tui.engine.preflight.missing_tools import has_several_tools
+    from tui.engine.preflight.preview import overwrites
+
+    return overwrites(plan) or has_several_tools(plan)
+
+
+def missing_tools(plan: Plan, checks: Mapping[str, HostCheck]) -> list[str]:
+    """Return what checked hosts lack for some of the steps: the launch offers to leave these out."""
+    from tui.engine.preflight.missing_tools import has_several_tools, lacking_by_checks, without
+
+    if not (checks and has_several_tools(plan)):
+        return []
+    fit = without(plan, lacking_by_checks(plan, checks))
+    return [f"{left.text()}; the launch offers to leave this out" for left in fit.left_out]
 
 
 async def ask_ahead(

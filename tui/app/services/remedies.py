@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tui.app.dialogs.confirm import Confirm, DialogChoice
+from tui.app.services.launching import start_engine
 from tui.app.services.resuming import run_again
 from tui.model.plain import some
 from tui.model.problem import BenchtuiError
@@ -182,15 +183,10 @@ async def _trust(screen: StepScreen, hosts: list[HostAddress], run_dir: Path) ->
 
 async def _launch(screen: StepScreen, plan: Plan) -> None:
     """Start an engine on a plan, and watch it."""
-    from tui.engine.launch import launch_asking
-
     try:
-        launched = await asyncio.to_thread(launch_asking, plan, screen.shell.paths.runs)
+        await start_engine(screen.shell, plan)
     except BenchtuiError as error:
-        screen.notify(str(error), severity="error", markup=False)
-        return
-    screen.shell.open_live(launched.run_dir)
-    screen.shell.answer_questions(launched.questions)
+        screen.notify(str(error), severity="error")
 
 
 LINES_SHOWN = 10

@@ -15,6 +15,7 @@ from textual.app import App
 
 from tui.app.dialogs import text_entry
 from tui.app.dialogs.confirm import Confirm, DialogChoice
+from tui.app.services.launching import agree_to_overwrite, start_engine
 from tui.app.services.preflight import look
 from tui.model.problem import BenchtuiError, UsageError
 from tui.model.rundir import PLAN_FILE
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from tui.engine.launch import EngineMode
     from tui.engine.plan.reproduce import Again
     from tui.engine.questions import Questions
-    from tui.model.paths import Paths
     from tui.model.plan import Plan
     from tui.remote.vault import Asker
 
@@ -275,7 +275,6 @@ async def resume(
 
 async def prove_run(shell: AppShell, run_dir: Path) -> None:
     """Ask whether to make a counter-experiment about what limited a run, then make it and show it as it goes on."""
-    from tui.engine.launch import launch_asking
     from tui.remote.vault import Remembering
 
     person = Remembering(partial(text_entry.ask, shell))
@@ -283,15 +282,11 @@ async def prove_run(shell: AppShell, run_dir: Path) -> None:
         plan = await asyncio.to_thread(planned_proof, run_dir)
         if await shell.push_screen_wait(proof_question(plan)) != "yes":
             return
-        agreed = await agreed_proof(shell, plan, shell.paths, person)
-        if agreed is None:
-            return
-        launched = await asyncio.to_thread(launch_asking, agreed, shell.paths.runs)
+        agreed = await agreed_proof(shell, plan, person)
+        if agreed is not None:
+            await start_engine(shell, agreed, person)
     except BenchtuiError as error:
         shell.notify(str(error), severity="warning")
-        return
-    shell.open_live(launched.run_dir)
-    shell.answer_questions(launched.questions, person)
 
 
 PROOF_CHOICES = (DialogChoice("no", "n", "Not now"), DialogChoice("yes", "y", "Run it"))
@@ -322,18 +317,11 @@ def proof_question(plan: Plan) -> Confirm:
     return Confirm("Prove what limits this run?", body, PROOF_CHOICES)
 
 
-async def agreed_proof(app: App[Any], plan: Plan, paths: Paths, person: Asker) -> Plan | None:
+async def agreed_proof(shell: AppShell, plan: Plan, person: Asker) -> Plan | None:
     """Return the plan once every name of what is lost was typed; None when something is refused or not agreed to."""
-    from msgspec.structs import replace
-
-    from tui.app.dialogs.confirm import OverwriteDialog
     from tui.engine.preflight.preview import overwrites
 
     if not overwrites(plan):
         return plan
-    found, plan = await look(plan, paths, person)
-    if not (found.names or found.problems):
-        return plan
-    refused = [str(problem) for problem in found.problems]
-    answer = await app.push_screen_wait(OverwriteDialog(found.lines, refused, found.names))
-    return replace(plan, destroy=found.names) if answer else None
+    found, plan = await look(plan, shell.paths, person)
+    return await agree_to_overwrite(shell, plan, found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import ClassVar
 
 from msgspec import Struct
@@ -36,6 +36,7 @@ class FieldSpec(Struct, frozen=True):
     label: str = ""  # the name, when empty
     masked: bool = False  # what is typed is not shown
     choices: tuple[str, ...] = ()  # words without blanks, of which it holds one; empty: any text
+    is_change: bool = True  # another value than the default counts as a change
 
 
 class Field(Vertical):
@@ -115,10 +116,10 @@ class Field(Vertical):
         self.set_class(self.value != self.spec.default, "-changed")
         self.show_was()
 
-    def show_wrong(self, said: str | None) -> None:
+    def show_wrong(self, problem: str | None) -> None:
         """Say below the field what is wrong: with its text, or with what it leads to."""
-        self.query_one(".field-error", Static).update(Content(f"{self.mark} {said}" if said else ""))
-        self.set_class(bool(said), "-wrong")
+        self.query_one(".field-error", Static).update(Content(f"{self.mark} {problem}" if problem else ""))
+        self.set_class(bool(problem), "-wrong")
 
 
 class Form(VerticalScroll, can_focus=False):
@@ -135,11 +136,19 @@ class Form(VerticalScroll, can_focus=False):
     class Done(Message):
         """Enter was pressed in a field that is right."""
 
-    def __init__(self, check: Check, mark: str, cut: str = "", id: str | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        check: Check,
+        mark: str,
+        cut: str = "",
+        unchanged: str = "",
+        id: str | None = None,  # noqa: A002
+    ) -> None:
         super().__init__(id=id)
         self.check = check
         self.mark = mark
         self.cut = cut  # ends a default that is too long to be shown behind another value; empty: none is shown
+        self.unchanged = unchanged  # the subtitle while no field is changed, else how many are; empty: none
         self.last = ""  # the field that had the focus last
 
     async def set_fields(self, specs: Iterable[FieldSpec]) -> None:
@@ -150,6 +159,18 @@ class Form(VerticalScroll, can_focus=False):
         for field in fields:
             if field.is_attached and field.children:  # the screen may have been left meanwhile
                 field.show_state(self.check(field.spec.name, field.spec.value))
+        self.count_changes()
+
+    def count_changes(self) -> None:
+        """Say how many fields differ from their defaults."""
+        if self.unchanged:
+            changed = sum(field.spec.is_change and field.has_class("-changed") for field in self.fields)
+            self.border_subtitle = f"{changed} changed" if changed else self.unchanged
+
+    def dim(self, names: Collection[str]) -> None:
+        """Show these fields as not used."""
+        for field in self.fields:
+            field.set_class(field.spec.name in names, "-swept")
 
     @property
     def fields(self) -> list[Field]:
@@ -211,6 +232,7 @@ class Form(VerticalScroll, can_focus=False):
         for field in self.fields:
             if field.spec.name == event.input.name:
                 field.show_state(self.check(field.spec.name, field.value))
+                self.count_changes()
                 self.post_message(self.Edited())
 
     @on(Input.Submitted)
@@ -221,6 +243,7 @@ class Form(VerticalScroll, can_focus=False):
             event.input.complete()
             for field in self.fields:
                 field.show_state(self.check(field.spec.name, field.value))
+            self.count_changes()
         if self.errors:
             self.focus_first()
         else:
