@@ -10,9 +10,9 @@ from tests.app.driver import INVENTORY, opened, options, write_inventory
 from tests.app.test_facts_differ import facts_of
 from tests.lab.sshd import SshdLab
 from tui.app.frame.selection import Selection
-from tui.app.screens import hosts_rows as host_rows
 from tui.app.screens.hosts import HostsScreen
-from tui.app.screens.hosts_facts import Peers
+from tui.app.screens.hosts_details import detail_lines
+from tui.app.screens.hosts_list import KnownHost, Peers
 from tui.engine.preflight.host_check import HostCheck
 from tui.model.address import HostAddress
 from tui.model.hostfacts import Fact
@@ -40,7 +40,7 @@ async def test_names_of_the_ssh_config_are_hosts_too(home: Path) -> None:
     config = home / "my_ssh_config"
     config.write_text("Host jump *.lab !x\n  User me\nHost gate\n")
     async with opened(options(home, ssh_config=config)) as user:
-        assert [host.name for host in user.app.screen.hosts] == ["jump", "gate", "local"]  # type: ignore[attr-defined]
+        assert [host.name for host in user.app.screen.host_list.hosts] == ["jump", "gate", "local"]  # type: ignore[attr-defined]
 
 
 async def test_space_on_a_heading_ticks_its_group_and_again_unticks_it(home: Path) -> None:
@@ -256,11 +256,12 @@ async def test_enter_before_the_hosts_are_read_goes_on_once_they_are(home: Path)
     async with opened(options(home)) as user:
         screen = user.app.screen
         assert isinstance(screen, HostsScreen)
-        screen.was_read, found = False, screen.hosts
-        screen.hosts = screen.shown = []
+        known = screen.host_list
+        known.was_read, found = False, known.hosts
+        known.hosts = known.shown = []
         screen.show_rows()
-        assert "reading the inventory" in "".join(map(str, screen.detail_lines(None, 60)))
-        screen.action_next()
+        assert "reading the inventory" in "".join(map(str, detail_lines(known, None, 60)))
+        screen.action_go_on("profiles")
         assert user.scope == "hosts" and user.app.selection.ticked == [] and user.told == ""
         screen.take_hosts(found, None, None)
         await user.sees("demo/quick")
@@ -294,7 +295,7 @@ async def test_hosts_are_found_by_range_and_role_and_sorted_by_any_column(home: 
         assert isinstance(screen, HostsScreen)
 
         def shown() -> list[str]:
-            return [host.name for host in screen.shown]
+            return [host.name for host in screen.host_list.shown]
 
         def rows() -> list[str]:
             return [screen.picklist.key_of(row) for row in screen.picklist.rows]
@@ -355,10 +356,10 @@ async def test_addresses_are_found_out_of_hosts_that_were_read_after_it_was_time
         screen = user.app.screen
         assert isinstance(screen, HostsScreen)
         await user.sees("10.0.0.9")
-        found, screen.hosts = screen.hosts, []
-        screen.seen.places.clear()  # as on a machine that takes longer to read
+        found, screen.host_list.hosts = screen.host_list.hosts, []
+        screen.host_list.places.clear()  # as on a machine that takes longer to read
         screen.take_hosts(found, None, None)
-        await user.sees(lambda: "gate" in screen.seen.places)
+        await user.sees(lambda: "gate" in screen.host_list.places)
 
 
 async def test_trust_shows_the_keys_of_all_ticked_hosts(home: Path, lab: SshdLab) -> None:
@@ -373,7 +374,7 @@ async def test_trust_shows_the_keys_of_all_ticked_hosts(home: Path, lab: SshdLab
 
 
 def test_a_host_that_differs_from_its_peers_is_told_in_the_list() -> None:
-    hosts = [host_rows.KnownHost(HostAddress(name), "inventory") for name in ("h1", "h2", "h3")]
+    hosts = [KnownHost(HostAddress(name), "inventory") for name in ("h1", "h2", "h3")]
     checks = {host.name: HostCheck(host.name, True, facts={"cpus": 8, "kernel": "6.1"}) for host in hosts}
     checks["h3"].facts["kernel"] = "5.4"
     peers, selection = Peers(), Selection(checks=checks)
@@ -381,7 +382,7 @@ def test_a_host_that_differs_from_its_peers_is_told_in_the_list() -> None:
 
 
 def test_parts_of_a_fact_that_differ_are_told_behind_it_once() -> None:
-    hosts = [host_rows.KnownHost(HostAddress(name), "inventory") for name in ("h1", "h2", "h3")]
+    hosts = [KnownHost(HostAddress(name), "inventory") for name in ("h1", "h2", "h3")]
     checks = {host.name: HostCheck(host.name, True, facts=dict(facts_of("weka-01"))) for host in hosts}
     checks["h3"].facts.update(facts_of("weka-05"))
     peers, selection = Peers(), Selection(checks=checks)

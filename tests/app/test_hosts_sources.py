@@ -17,7 +17,7 @@ async def test_r_asks_a_source_and_what_it_does_not_name_any_more_is_gone(home: 
         assert isinstance(screen, HostsScreen)
 
         def known() -> list[str]:
-            return [host.name for host in screen.hosts]
+            return [host.name for host in screen.host_list.hosts]
 
         assert known() == ["local"]
         await user.press("r")

@@ -308,7 +308,7 @@ FILTER_KEYS = (("Enter", "done"), ("Esc", "clear"), ("Up Down", "choose"), ("F1"
 
 
 class FilteredScreen(StepScreen):
-    """Derive, yield one `PickList` and one `TextInput` of class "filter", and show the rows in `show_rows`."""
+    """A list with a filter: derive, yield a `PickList` and a `TextInput` of class "filter", fill it in `show_rows`."""
 
     @property
     def picklist(self) -> PickList[Any]:
@@ -366,6 +366,14 @@ class FilteredScreen(StepScreen):
         """Let all rows through again."""
         self.filter.value = ""
         self.filter.remove_class("-shown")
+
+    def action_sort(self) -> None:
+        """Sort by the next column; after the last one as the rows came."""
+        self.picklist.sort_by_next()
+
+    def action_reverse(self) -> None:
+        """Turn the order round."""
+        self.picklist.sort_by_next(reverse=True)
 
     def go_to(self, key: str) -> None:
         """Put the cursor on a row; a filter that hides it is cleared."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from msgspec import Struct, field
-
 from tui import workloads
-from tui.app.frame.selection import Selection
-from tui.app.screens.hosts_rows import INDENT, KnownHost, Labelled, Seen
+from tui.app.screens.hosts_list import INDENT, HostList, KnownHost, Labelled
 from tui.app.terminal.theme import Symbols
 from tui.metrics.facts import FactsTogether, compare, fact_text
 from tui.model.hostfacts import Fact
@@ -18,7 +15,6 @@ from tui.text.facts import common_lines, differing_lines, machine_lines
 from tui.text.line import BRIGHT, LABEL, TEXT, WARN, Line, Run, labelled, rule
 from tui.text.table import Column
 
-GROUPS_KEPT = 32
 Facts = Mapping[str, Fact]
 
 
@@ -28,15 +24,15 @@ def tool() -> str:
     return workloads.expected()[0].name
 
 
-def fact_columns(seen: Seen) -> tuple[Column[KnownHost], ...]:
+def fact_columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
     """Return the columns of what checks read: dashes for what is not known of a host."""
-    symbols, name = seen.symbols, tool()
+    symbols, name = host_list.symbols, tool()
 
     def known(text: Callable[[Facts], str]) -> Callable[[KnownHost], Run]:
-        return lambda host: (text(facts := seen.facts(host)), TEXT if facts else LABEL)
+        return lambda host: (text(facts := host_list.facts(host)), TEXT if facts else LABEL)
 
     def by(name: str, *, falling: bool = False) -> dict[str, Any]:
-        return {"order": lambda host: _order_of(seen.facts(host).get(name), falling), "falling": falling}
+        return {"order": lambda host: _order_of(host_list.facts(host).get(name), falling), "falling": falling}
 
     return (
         Column(name, known(lambda f: _shown(f, f"{name}_version", symbols).removeprefix(f"{name}-")), 6,
@@ -48,7 +44,8 @@ def fact_columns(seen: Seen) -> tuple[Column[KnownHost], ...]:
                **by("mem_bytes", falling=True)),
         Column("free", known(lambda f: _shown(f, "target_free_bytes", symbols)), 8, right=True, drop=2,
                **by("target_free_bytes")),
-        Column("differs in", seen.differs, least=16, drop=1, role=WARN, order=lambda h: (not seen.differs(h), h.name)),
+        Column("differs in", host_list.differs, least=16, drop=1, role=WARN,
+               order=lambda h: (not host_list.differs(h), h.name)),
     )  # fmt: skip
 
 
@@ -63,44 +60,11 @@ def _shown(facts: Facts, name: str, symbols: Symbols) -> str:
     return fact_text(facts, name) or symbols.unknown
 
 
-class Peers(Struct):
-    """What a host is compared with: the others that are ticked as it is, else its group. Kept until that changes."""
-
-    _found: dict[tuple[tuple[str, int], ...], FactsTogether] = field(default_factory=dict)
-
-    def of(self, host: KnownHost, hosts: Iterable[KnownHost], selection: Selection) -> FactsTogether:
-        """Return the facts of a host and its peers beside each other, as far as they were checked."""
-        parts = (selection.ticked, selection.servers)
-        ticked = next((names for names in parts if host.name in names and len(names) > 1), ())
-        names = ticked or [each.name for each in hosts if each.group == host.group]
-        checks = {name: check for name in names if (check := selection.checks.get(name)) and check.facts}
-        key = tuple((name, id(check)) for name, check in checks.items())
-        if key not in self._found:
-            if len(self._found) > GROUPS_KEPT:
-                self._found.clear()
-            self._found[key] = compare({name: check.facts for name, check in checks.items()})
-        return self._found[key]
-
-    def differs_in(self, host: KnownHost, hosts: Iterable[KnownHost], selection: Selection) -> str:
-        """Return in which facts a checked host differs from its peers: ``kernel, links: mtu, speed``."""
-        check = selection.checks.get(host.name)
-        if check is None or not check.facts:
-            return ""
-        odd = sorted(self.of(host, hosts, selection).odd_of(host.name), key=lambda each: not each.matters)
-        parts: dict[str, dict[str, None]] = {}
-        for each in odd:
-            subject, _, part = each.title.partition(": ")
-            parts.setdefault(subject, {})[part] = None
-        told = (f"{subject}: {', '.join(known)}" if (known := [*filter(None, names)]) else subject
-                for subject, names in parts.items())  # fmt: skip
-        return ", ".join(told)
-
-
 def together_lines(found: FactsTogether, hosts: Mapping[str, Facts], ticked: int, width: int) -> list[Line]:
     """Return what `hosts`, those of the ticked ones that were checked, have in common, then what they differ in."""
-    told = [*machine_lines(hosts), *common_lines(found), *differing_lines(found)]
+    labels = [*machine_lines(hosts), *common_lines(found), *differing_lines(found)]
     lines = [Line(), rule("Ticked hosts together", f"{len(hosts)} of {ticked} checked", width)]
-    return [*lines, *(line for label, runs in told for line in labelled([(label, LABEL)], runs, width, INDENT))]
+    return [*lines, *(line for label, runs in labels for line in labelled([(label, LABEL)], runs, width, INDENT))]
 
 
 def fact_lines(facts: Facts) -> Iterator[Labelled]:

@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from tui.model.source_group import SourceGroup
 
 
+def groups_of(fleet: Fleet) -> list[SourceGroup]:
+    """Return the sources of an inventory as groups; most have none."""
+    if not fleet.sources and not fleet.has_asked:
+        return []
+    from tui.engine.inputs.source_groups import source_groups
+
+    return source_groups(fleet)
+
+
 def note(group: SourceGroup, ticked: Collection[str], asking: Collection[str], symbols: Symbols) -> Run:
     """Return what the heading says: how many of its hosts are ticked, and how old that list is."""
     if group.title in asking:
@@ -40,10 +49,10 @@ def lines(group: SourceGroup, symbols: Symbols, width: int) -> list[Line]:
     age = group.age_s(datetime.now(UTC))
     by = f", {group.how}" if group.how else ""
     if age is not None:
-        told = f"{'last answer' if failed else 'queried'} {duration(age)} ago{by}; "
+        age_text = f"{'last answer' if failed else 'queried'} {duration(age)} ago{by}; "
     else:
-        told = "" if failed else "not queried yet; "
-    return [*failed, *indented([(told, TEXT), ("r", ACCENT), (" refreshes", LABEL)], width, 0)]
+        age_text = "" if failed else "not queried yet; "
+    return [*failed, *indented([(age_text, TEXT), ("r", ACCENT), (" refreshes", LABEL)], width, 0)]
 
 
 def ask(fleet: Fleet, groups: Sequence[SourceGroup], take: Callable[[SourceAnswer], None]) -> None:

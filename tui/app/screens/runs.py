@@ -181,13 +181,9 @@ class RunsScreen(FilteredScreen):
 
     def action_sort(self) -> None:
         """Sort by the next column."""
-        self.picklist.sort_by_next()
+        super().action_sort()
         if self.picklist.sort is None:  # the order of the store is that of "started"
-            self.picklist.sort_by_next()
-
-    def action_reverse(self) -> None:
-        """Turn the order round."""
-        self.picklist.sort_by_next(reverse=True)
+            super().action_sort()
 
     # -- opening and comparing
 

@@ -178,9 +178,12 @@ LIST = (
 )
 
 HOSTS = (
-    Action("hosts.tick", ("space",), "tick", "Tick or untick the host, or the whole group on its heading", footer=2),
-    Action("hosts.all", ("a",), "all", "Tick every host that the filter shows, or untick them all", footer=6),
-    Action("hosts.group", ("u",), "group", "Tick or untick the group of the host under the cursor", footer=9),
+    Action("hosts.tick", ("space",), "tick", "Tick or untick the host, or the whole group on its heading", footer=2,
+           call="tick('row')"),
+    Action("hosts.all", ("a",), "all", "Tick every host that the filter shows, or untick them all", footer=6,
+           call="tick('all')"),
+    Action("hosts.group", ("u",), "group", "Tick or untick the group of the host under the cursor", footer=9,
+           call="tick('group')"),
     Action("hosts.observe", ("o",), "observe",
            "Only look at the host while others generate load, or let it generate load", footer=10),
     Action("hosts.filter", ("slash",), "filter",
@@ -194,10 +197,10 @@ HOSTS = (
            footer=8),
     Action("hosts.new", ("n",), "add host", "Add a host to your inventory", footer=5),
     Action("hosts.job", ("J",), "new job", "Describe a job for the ticked hosts in a form, without a profile",
-           footer=11),
+           footer=11, call="go_on('job')"),
     Action("hosts.pane", ("tab",), "pane", "Go to the details of the host, where j and k scroll, or back to the list",
            call="app.focus_next"),
-    Action("hosts.next", ("enter",), "next", "Go on to Profiles", footer=1),
+    Action("hosts.next", ("enter",), "next", "Go on to Profiles", footer=1, call="go_on('profiles')"),
 )  # fmt: skip
 
 PROFILES = (

@@ -1,0 +1,214 @@
+"""The hosts of the Hosts screen: which there are, their groups and sources, and what is known of each. No widgets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from tui.model.hostspec import is_range, named
+from tui.text.line import Run
+
+if TYPE_CHECKING:
+    from tui.app.frame.selection import Selection
+    from tui.app.terminal.theme import Symbols
+    from tui.engine.preflight.host_check import HostCheck
+    from tui.metrics.facts import FactsTogether
+    from tui.model.address import HostAddress
+    from tui.model.hostfacts import Fact
+    from tui.model.source_group import SourceGroup
+
+GROUPS_KEPT = 32
+INDENT = 9  # cells before what stands beside a label of the details
+Labelled = tuple[str, list[Run]]
+"""A label of the details, and what stands beside it."""
+
+
+class KnownHost(Struct, frozen=True):
+    """A host that can be ticked, and which file it comes from."""
+
+    address: HostAddress
+    origin: str
+    source: str = ""  # the group of the source that alone knows it
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.address.name
+
+    @property
+    def group(self) -> str:
+        """The heading it stands under: its source, its first group, or where it comes from."""
+        return self.source or (self.address.groups[0] if self.address.groups else self.origin)
+
+    @property
+    def has_key(self) -> bool:
+        """Whether it has a host key, which can be trusted."""
+        from tui.remote.way_registry import is_over_ssh
+
+        return is_over_ssh(self.address)
+
+
+class Peers(Struct):
+    """What a host is compared with: the others that are ticked as it is, else its group. Kept until that changes."""
+
+    _found: dict[tuple[tuple[str, int], ...], FactsTogether] = field(default_factory=dict)
+
+    def of(self, host: KnownHost, hosts: Iterable[KnownHost], selection: Selection) -> FactsTogether:
+        """Return the facts of a host and its peers beside each other, as far as they were checked."""
+        from tui.metrics.facts import compare
+
+        parts = (selection.ticked, selection.servers)
+        ticked = next((names for names in parts if host.name in names and len(names) > 1), ())
+        names = ticked or [each.name for each in hosts if each.group == host.group]
+        checks = {name: check for name in names if (check := selection.checks.get(name)) and check.facts}
+        key = tuple((name, id(check)) for name, check in checks.items())
+        if key not in self._found:
+            if len(self._found) > GROUPS_KEPT:
+                self._found.clear()
+            self._found[key] = compare({name: check.facts for name, check in checks.items()})
+        return self._found[key]
+
+    def differs_in(self, host: KnownHost, hosts: Iterable[KnownHost], selection: Selection) -> str:
+        """Return in which facts a checked host differs from its peers: ``kernel, links: mtu, speed``."""
+        check = selection.checks.get(host.name)
+        if check is None or not check.facts:
+            return ""
+        odd = sorted(self.of(host, hosts, selection).odd_of(host.name), key=lambda each: not each.matters)
+        parts: dict[str, dict[str, None]] = {}
+        for each in odd:
+            subject, _, part = each.title.partition(": ")
+            parts.setdefault(subject, {})[part] = None
+        texts = (f"{subject}: {', '.join(shown)}" if (shown := [*filter(None, names)]) else subject
+                 for subject, names in parts.items())  # fmt: skip
+        return ", ".join(texts)
+
+
+class HostList:
+    """All hosts in the order of the inventory, those that the filter shows, and what checks and ssh say of them.
+
+    Rows have the host's name as their key, headings `heading_key` of their group.
+    """
+
+    def __init__(self, selection: Selection, symbols: Symbols) -> None:
+        self.selection = selection
+        self.symbols = symbols
+        self.hosts: list[KnownHost] = []
+        self.shown: list[KnownHost] = []
+        self.sources: list[SourceGroup] = []
+        self.asking: set[str] = set()  # titles of sources that are queried now
+        self.checking: set[str] = set()  # names of hosts that are checked now
+        self.places: dict[str, str] = {}  # by host: user, address and port, and what it goes through
+        self.problem: str | None = None  # why hosts could not be read
+        self.was_read = False  # inventory and ssh config were
+        self.peers = Peers()
+
+    def show(self, search: str) -> None:
+        """Show the hosts that a filter lets through, group by group."""
+        hosts = [host for members in by_group(self.hosts).values() for host in members]
+        self.shown = [host for host in hosts if matches(host, search, self.place(host))]
+
+    # -- of one host
+
+    def place(self, host: KnownHost) -> str:
+        """Return where a host is, as far as that is known."""
+        return self.places.get(host.name) or address_text(host.address)
+
+    def check_of(self, host: KnownHost) -> HostCheck | None:
+        """Return the last check of a host."""
+        return self.selection.checks.get(host.name)
+
+    def facts(self, host: KnownHost) -> Mapping[str, Fact]:
+        """Return what the last check read."""
+        check = self.check_of(host)
+        return check.facts if check else {}
+
+    def differs(self, host: KnownHost) -> str:
+        """Return in which facts a host differs from its peers, once no more answers are waited for."""
+        if self.checking or not self.facts(host):
+            return ""
+        return self.peers.differs_in(host, self.hosts, self.selection)
+
+    def facts_together(self, host: KnownHost) -> FactsTogether:
+        """Return the facts of a host beside those of its peers."""
+        return self.peers.of(host, self.hosts, self.selection)
+
+    # -- of a row
+
+    def at(self, key: str | None) -> KnownHost | None:
+        """Return the host of a row, None on a heading."""
+        return next((host for host in self.shown if host.name == key), None)
+
+    def group_at(self, key: str | None) -> str | None:
+        """Return the group of a row, or of a heading."""
+        host = self.at(key)
+        return host.group if host else key.removeprefix("@") if key else None
+
+    def members(self, group: str | None) -> list[KnownHost]:
+        """Return the shown hosts of a group; a source may name hosts that stand under another heading."""
+        source = self.source(group)
+        if source is not None:
+            return [host for host in self.shown if host.name in source.names]
+        return [host for host in self.shown if host.group == group]
+
+    def picked(self, what: str, key: str | None) -> list[KnownHost]:
+        """Return the hosts meant on a row: the "row" itself, its "group" as on a heading, or "all" that are shown."""
+        if what == "all":
+            return self.shown
+        host = self.at(key)
+        return [host] if host and what == "row" else self.members(self.group_at(key))
+
+    def ticked_or_at(self, key: str | None) -> list[KnownHost]:
+        """Return the ticked hosts, else the one of a row: what a check or a question is about."""
+        chosen = frozenset(self.selection.chosen)
+        if chosen:
+            return [host for host in self.hosts if host.name in chosen]
+        host = self.at(key)
+        return [host] if host else []
+
+    def source(self, title: str | None) -> SourceGroup | None:
+        """Return a source by its heading."""
+        return next((each for each in self.sources if each.title == title), None)
+
+    @property
+    def has_others(self) -> bool:
+        """Whether there are hosts to choose from beside this machine."""
+        return any(host.address.transport != "local" for host in self.hosts)
+
+
+def heading_key(group: str) -> str:
+    """Return the row key of a group's heading; no host is named like it."""
+    return f"@{group}"
+
+
+def address_text(host: HostAddress) -> str:
+    """Return user, address and port as far as they are said: ``bench@10.0.0.1:2222``."""
+    if host.transport != "ssh":
+        return f"{host.transport} {host.through}" if host.through else "no SSH"
+    user = f"{host.user}@" if host.user else ""
+    port = f":{host.port}" if host.port else ""
+    if not (host.address or user or port):
+        return "as in ssh config"
+    return f"{user}{host.address or host.name}{port}"
+
+
+def matches(host: KnownHost, search: str, place: str = "") -> bool:
+    """Return whether name, address, role or groups hold every word of the filter; ``h[1-4]`` is any of these names."""
+    address = host.address
+    text = " ".join((host.name, address_text(address), place, address.role, host.group, *address.groups)).lower()
+    return all(host.name in named(word) if is_range(word) else word.lower() in text for word in search.split())
+
+
+def by_group(hosts: Iterable[KnownHost]) -> dict[str, list[KnownHost]]:
+    """Return hosts under their headings, in the order given."""
+    groups: dict[str, list[KnownHost]] = {}
+    for host in hosts:
+        groups.setdefault(host.group, []).append(host)
+    return groups
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Return a sort key that counts: h2 before h10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
