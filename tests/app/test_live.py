@@ -181,7 +181,7 @@ async def test_sorting_by_iops_puts_the_busiest_host_first(maker: RunMaker) -> N
     async with stage(maker) as (app, pilot):
         await pilot.press("s", "s")
         rows = [line.split()[1] for line in app.text_of("#live-hosts").splitlines()[2:6]]
-        rates = {host.name: app.live.table._rate(host) or 0.0 for host in app.live.table.hosts}
+        rates = {host.name: app.live.table.cells.rate(host) or 0.0 for host in app.live.table.hosts}
         assert rows == sorted(rows, key=lambda name: -rates[name])
         await pilot.press("S")
         assert [line.split()[1] for line in app.text_of("#live-hosts").splitlines()[2:6]] == rows[::-1]
@@ -275,8 +275,8 @@ async def test_who_lags_and_what_is_full_goes_by_the_thresholds_of_the_run(tmp_p
         maker.look_at(host, {"cpu.busy": 60.0})
     async with stage(maker.measure(6), WIDE) as (app, _):
         assert "lags" not in app.text_of("#live-health") and "▼" not in app.text_of("#live-hosts")
-        row = app.live.table.rows[0]
-        assert not isinstance(row, Heading) and app.live.table._percent("cpu.busy", row) == ("60 %", "warn")
+        row, telemetry = app.live.table.rows[0], app.live.table.cells.telemetry
+        assert not isinstance(row, Heading) and telemetry.percent("cpu.busy", row) == ("60 %", "warn")
 
 
 async def test_one_cursor_looks_back_through_all_graphs_hosts_and_percentiles(maker: RunMaker) -> None:

@@ -57,7 +57,7 @@ async def test_deviation_and_rate_of_a_host_are_of_the_same_seconds(tmp_path: Pa
         await pilot.press("o")
         await app.settle(pilot)
         table = app.live.table
-        rates = {host.name: table._rate(host) for host in table.hosts}
+        rates = {host.name: table.cells.rate(host) for host in table.hosts}
         shares = table.spread.shares
         assert sorted(rates, key=lambda name: rates[name] or 0) == sorted(shares, key=lambda name: shares[name] or 0)
         for host, share in shares.items():
@@ -68,7 +68,7 @@ async def test_before_hosts_can_be_compared_they_have_a_rate_and_no_deviation(tm
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(4), READS).begin().go().measure(1)
     async with stage(maker) as (app, _):
         table = app.live.table
-        assert all(table._rate(host) for host in table.hosts)
+        assert all(table.cells.rate(host) for host in table.hosts)
         assert set(table.spread.shares.values()) == {None}
 
 

@@ -1,0 +1,263 @@
+"""The columns of a host table: what they show of each host at one time of the run, and how far apart hosts are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tui.app.widgets.graph import nice_ceiling
+from tui.app.widgets.host_rows import (
+    BROKEN,
+    NOTHING,
+    STATE_ORDER,
+    RateName,
+    age_role,
+    is_comparable,
+    known,
+    latency_of,
+    mark_of,
+    message_of,
+    percent,
+    quick_p99,
+    rate_of,
+    state_text,
+)
+from tui.metrics import units
+from tui.metrics.figures import LAG, HostSpread, share_text, spread_of
+from tui.metrics.telemetry import metric_of
+from tui.metrics.units import UNKNOWN, bandwidth, iops, latency
+from tui.text.line import LABEL, TEXT, Run, diverging, reach_of
+from tui.text.sparkline import Symbols, spark
+from tui.text.table import Column
+
+if TYPE_CHECKING:
+    from tui.journal.host import HostFigures, HostView
+    from tui.journal.telemetry import HostTelemetry
+
+HEADROOM = 1.35  # of the scale of trends: full cells would join the rows
+SOMETIMES: Mapping[str, Callable[[HostTelemetry], object]] = {  # columns that not every host has: clients have no disk
+    "NIC": lambda host: host.busiest_link,
+    "disk": lambda host: host.busiest_disk,
+    "flight": lambda host: host.in_flight,
+}
+
+
+class TelemetryCells:
+    """What telemetry says of each host at a time."""
+
+    def __init__(self, thresholds: Mapping[str, float]) -> None:
+        self.thresholds = thresholds
+        self.hosts: Mapping[str, HostTelemetry] = {}
+        self.t = 0.0
+        self.titles: frozenset[str] = frozenset()  # of columns in which something is, or was, known of some host
+
+    def look(self, hosts: Mapping[str, HostTelemetry], t: float) -> None:
+        """Look at the hosts at a time."""
+        self.hosts, self.t = hosts, t
+        new = {
+            title
+            for title, value in SOMETIMES.items()
+            if title not in self.titles and any(value(each) is not None for each in hosts.values())
+        }
+        self.titles = self.titles | {"CPU", "core"} | new if hosts else frozenset()
+
+    def columns(self) -> list[Column[HostView]]:
+        """Return the columns in which something is known."""
+
+        def by(value: Callable[[HostTelemetry], float | None]) -> Callable[[HostView], float]:
+            return lambda host: known(value(self.hosts[host.name]) if host.name in self.hosts else None)
+
+        columns: list[Column[HostView]] = [
+            Column("CPU", partial(self.percent, "cpu.busy"), 5, right=True, drop=4, falling=True,
+                   order=by(lambda host: host.newest("cpu.busy"))),
+            Column("core", partial(self.percent, "core.busy"), 5, right=True, drop=9, falling=True,
+                   order=by(lambda host: host.newest("core.busy"))),
+            Column("NIC", self.link, 10, right=True, drop=5, falling=True,
+                   order=by(lambda host: host.busiest_link[1] if host.busiest_link else None)),
+            Column("disk", self.disk, 5, right=True, drop=7, falling=True,
+                   order=by(lambda host: host.busiest_disk[1] if host.busiest_disk else None)),
+            Column("flight", self.in_flight, 6, right=True, drop=8, falling=True,
+                   order=by(lambda host: host.in_flight)),
+        ]  # fmt: skip
+        return [column for column in columns if column.title in self.titles]
+
+    def percent(self, name: str, host: HostView) -> Run:
+        """Return a share, marked when it holds the load back."""
+        return percent(self.hosts.get(host.name), name, self.t, self.thresholds)
+
+    def link(self, host: HostView) -> Run:
+        """Return what the busiest link moves."""
+        seen = self.hosts.get(host.name)
+        link = seen.busiest_link if seen is not None else None
+        return bandwidth(link[1] if link is not None else None), age_role(seen, self.t)
+
+    def disk(self, host: HostView) -> Run:
+        """Return how busy the busiest disk is."""
+        seen = self.hosts.get(host.name)
+        disk = seen.busiest_disk if seen is not None else None
+        if disk is None:
+            return UNKNOWN, LABEL
+        full = metric_of("dev.disk.busy").is_full(disk[1])
+        return f"{disk[1]:.0f} %", "warn" if full else age_role(seen, self.t)
+
+    def in_flight(self, host: HostView) -> Run:
+        """Return the I/Os in flight."""
+        seen = self.hosts.get(host.name)
+        count = seen.in_flight if seen is not None else None
+        return (UNKNOWN, LABEL) if count is None else (f"{count:.0f}", age_role(seen, self.t))
+
+    def busiest_cpu(self, names: Sequence[str]) -> float | None:
+        """Return the highest CPU share of these hosts."""
+        shares = [self.hosts[name].newest("cpu.busy") for name in names if name in self.hosts]
+        return max((share for share in shares if share is not None), default=None)
+
+
+class HostCells:
+    """What is shown of each host: of all jobs or one, now or in a second of the run, with latencies of a direction."""
+
+    def __init__(self, symbols: Symbols, thresholds: Mapping[str, float]) -> None:
+        self.symbols = symbols
+        self.lag = thresholds.get("straggler.rate", LAG)
+        self.telemetry = TelemetryCells(thresholds)
+        self.hosts: Sequence[HostView] = ()
+        self.now = 0.0
+        self.second: int | None = None  # of the run, that is looked at; None: now
+        self.job: str | None = None  # None: all jobs together
+        self.direction = ""  # whose latencies are shown; empty: all I/O together
+        self.counted = "IOPS"  # operations of a load on files; empty: hosts have no figures of their own
+        self.blank = False  # nothing is measured now: figures would be of the step before
+        self.found: Mapping[str, Run] = NOTHING  # by host: what checks found
+        self.spread = self.spread_now = HostSpread(None, {}, 0.0)  # in that second; now
+        self.widest = 0.0  # how far the farthest host is from the median
+        self.longest_name = 6
+        self.trend_room = 0
+        self.trend_top: float | None = None  # one scale for all hosts: who lags is seen at a glance
+
+    def compare(self) -> None:
+        """Find out how far each host is from the others."""
+        self.spread = self.spread_now = self.spread_in(None)
+        if self.second is not None:
+            self.spread = self.spread_in(self.second)
+        self.widest = self.spread.widest(list(self.spread.shares))
+        busiest = max((rate_of(self.figures(host), "iops") or 0.0 for host in self.hosts), default=0.0)
+        self.trend_top = nice_ceiling(busiest * HEADROOM) if busiest else None
+
+    def spread_in(self, second: int | None) -> HostSpread:
+        """Return how far hosts are apart, lately or in a second."""
+        return spread_of({host.name: self.compared_rate(host, second) for host in self.hosts}, self.lag)
+
+    def compared_rate(self, host: HostView, second: int | None) -> float | None:
+        """Return the rate that a host is compared by; None while it has none that can be."""
+        if self.blank or host.state in BROKEN or (second is None and host.stale_s(self.now) is not None):
+            return None
+        figures = self.figures(host)
+        return rate_of(figures, "iops", second) if second is not None or is_comparable(figures) else None
+
+    def figures(self, host: HostView) -> HostFigures:
+        """Return the figures of the job that is shown."""
+        return host.figures(self.job)
+
+    def rate(self, host: HostView, metric: RateName = "iops") -> float | None:
+        """Return the rate that is shown of a host."""
+        return None if self.blank else rate_of(self.figures(host), metric, self.second)
+
+    def tail(self, host: HostView) -> float | None:
+        """Return the p99 of a host: while it measures one that costs little."""
+        figures = self.figures(host)
+        if figures.total.intervals():
+            return quick_p99(figures, self.direction)
+        return latency_of(figures, "99", self.direction)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether figures of a load that runs are shown."""
+        shows_figures = not self.blank and bool(self.counted)
+        return shows_figures and any(host.activity(self.now) == "running" for host in self.hosts)
+
+    # -- columns
+
+    def columns(self) -> tuple[Column[HostView], ...]:
+        """Return the columns, for names as long as there are."""
+        counts = bool(self.counted)
+        return (
+            Column("", self.mark, 1),
+            Column("host", lambda host: host.name, self.longest_name, gap=1, order=lambda host: host.name),
+            *(self.rate_columns() if counts else ()),
+            *self.telemetry.columns(),
+            *((self.latency_column("mean", "mean", drop=11),
+               Column("trend", self.trend, least=8, most=64, right=True, drop=10, role="read")) if counts else ()),
+            Column("state", lambda host: message_of(host, self.now, self.found, self.spread), least=20, drop=1,
+                   order=lambda host: STATE_ORDER.index(state_text(host, self.now))),
+        )  # fmt: skip
+
+    def rate_columns(self) -> list[Column[HostView]]:
+        """Return how far a host is from the median, its rates, and the tail of its latencies."""
+        return [
+            Column("median", self.share, 7, right=True),
+            Column(f"±{units.share(reach_of(self.widest))}", self.bar, 9, gap=1, drop=6),
+            Column(self.counted, lambda host: self.figure(host, iops(self.rate(host))), max(5, len(self.counted)),
+                   right=True, order=lambda host: known(self.rate(host)), falling=True),
+            *([Column("BW", lambda host: self.figure(host, bandwidth(self.rate(host, "bandwidth"))), 10,
+                      right=True, drop=2, falling=True,
+                      order=lambda host: known(self.rate(host, "bandwidth")))]
+              if self.counted == "IOPS" else []),  # files stay empty
+            self.latency_column("99", "p99", drop=3),
+        ]  # fmt: skip
+
+    def latency_column(self, name: str, title: str, drop: int) -> Column[HostView]:
+        """Return the mean or a percentile of the direction that is shown."""
+
+        def value(host: HostView) -> float | None:  # of each host alone the seconds are not kept
+            if self.second is not None or host.state == "layout":  # those of its writes are not the load's
+                return None
+            return latency_of(self.figures(host), name, self.direction)
+
+        def cell(host: HostView) -> Run:
+            return self.figure(host, latency(value(host)))
+
+        title = f"{self.direction} {title}".lstrip()
+        width = max(7, len(title))
+        return Column(title, cell, width, right=True, drop=drop, order=lambda host: known(value(host)), falling=True)
+
+    # -- cells
+
+    def mark(self, host: HostView) -> Run:
+        """Return the symbol of a host's state, of one that lags, or in which something was found."""
+        return mark_of(host, self.now, self.symbols, self.found, self.spread)
+
+    def share(self, host: HostView) -> Run:
+        """Return how far a host is from the median."""
+        share = self.spread.shares.get(host.name)
+        return (UNKNOWN, LABEL) if share is None else (share_text(share), self.role(host))
+
+    def role(self, host: HostView) -> str:
+        """Return the role of a host's distance from the median."""
+        if self.spread.lags(host.name):
+            return "bad"
+        return "warn" if self.spread.is_far(host.name) else LABEL
+
+    def bar(self, host: HostView) -> list[Run]:
+        """Return the distance from the median as a bar to the left or the right."""
+        return diverging(self.spread.shares.get(host.name), reach_of(self.widest), 9, self.role(host), self.symbols)
+
+    def figure(self, host: HostView, text: str) -> Run:
+        """Return a figure, weak when it is not of now."""
+        if self.blank:
+            return UNKNOWN, LABEL
+        figures = self.figures(host)
+        current = host.stale_s(self.now) is None and (figures.total.intervals() or figures.results)
+        return text, TEXT if current or self.second is not None else LABEL
+
+    def trend(self, host: HostView) -> str:
+        """Return the rate over the last seconds, or up to the second that is looked at."""
+        if self.blank:
+            return ""
+        width, total = self.trend_room, self.figures(host).total
+        count = width * (2 if self.symbols == "braille" else 1)
+        if self.second is None:
+            values = total.series("iops", last=count)
+        else:
+            first = max(self.second + 1 - count, total.span[0] if total.span is not None else 0)
+            values = total.values("iops", first, self.second + 1)
+        return spark(values, width, self.symbols, high=self.trend_top).replace("\u2800", " ")
