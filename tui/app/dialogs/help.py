@@ -145,12 +145,12 @@ class HelpScreen(Dialog[actions.Action | None]):
 
 
 HIDDEN = {"app.palette", "app.interrupt", "app.back"}
-MOVES = {action.action for action in actions.in_scope("list")} | {"left", "right"}
+MOVES = {action.name for action in actions.in_scope("list")} | {"left", "right"}
 
 
 def commands_of(screen: str) -> list[actions.Action]:
     """Return what the palette offers on a screen: no cursor movement."""
-    return [a for a in actions.of_screen(screen) if a.action not in MOVES and a.id not in HIDDEN]
+    return [a for a in actions.of_screen(screen) if a.name not in MOVES and a.id not in HIDDEN]
 
 
 COMMAND_COLUMNS: tuple[Column[actions.Action], ...] = (

@@ -19,14 +19,14 @@ from textual.widget import Widget
 
 from tui.app.frame.step_screen import KeyBar, StepScreen
 from tui.app.screens.live_text import plan_of
-from tui.app.screens.result_page import Page, matrix_of, moved
+from tui.app.screens.result_page import Page, page_of
 from tui.app.screens.result_text import beside, page_lines, shown_tab, tab_at, tab_line, tabs_of, title_line
 from tui.app.services import remedies
 from tui.app.services.run_commands import RunChanged, is_ours
 from tui.app.terminal import actions
 from tui.app.widgets.lines import Lines
 from tui.model.problem import BenchtuiError
-from tui.text.line import LABEL, TEXT, Line, Run
+from tui.text.line import LABEL, Line, Run
 from tui.view.matrix import CURSOR
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class ResultPage(Lines):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.page: Page | None = None
-        self.said: Run = ("reading the record", LABEL)
+        self.text: Run = ("reading the record", LABEL)
         self._made: tuple[object, list[Line]] | None = None
 
     def show(self, page: Page) -> None:
@@ -59,17 +59,17 @@ class ResultPage(Lines):
         self.refresh(layout=True)
         self.call_after_refresh(self.update_lines)
 
-    def say(self, text: str, key: str = TEXT) -> None:
+    def show_text(self, text: str, role: str) -> None:
         """Show a sentence instead of a page."""
-        self.page, self.said = None, (text, key)
+        self.page, self.text = None, (text, role)
         self.refresh(layout=True)
         self.call_after_refresh(self.update_lines)
 
     def lines_for(self, width: int) -> list[Line]:
         """Return the lines at a width; made once for each page and width, the chart costs milliseconds."""
         if self.page is None:
-            text, key = self.said
-            return [Line.of((part, key)) for line in text.split("\n") for part in textwrap.wrap(line, width) or [""]]
+            text, role = self.text
+            return [Line.of((part, role)) for line in text.split("\n") for part in textwrap.wrap(line, width) or [""]]
         height = max(LEAST_CHART, min(MOST_CHART, round(self.screen.size.height * CHART_SHARE)))
         room = self.screen.size.height - AROUND
         wanted = (self.page, width, height, room)
@@ -169,20 +169,12 @@ class ResultScreen(StepScreen):
             answers = tuple(await asyncio.to_thread(answers_of, record))
             await asyncio.to_thread(importlib.import_module, "plotext")  # its first import takes a while
         except BenchtuiError as error:
-            self.view.say(f"no result to show\n{error}\n\np plays what the journal holds", "bad")
+            self.view.show_text(f"no result to show\n{error}\n\np plays what the journal holds", "bad")
             self.query_one(KeyBar).leave_out(*NEED_A_RECORD)
             return
-        first = record.headline.step if record.headline and record.headline.step is not None else 0
-        colors = self.shell.draws_colors
-        path = self.run_dir / "run.json"
-        page = Page(record, path, first, metric_of(record), published, colors=colors, answers=answers)
-        page = replace(page, symbols=self.shell.symbols.name)
-        before = self.page  # a note was added: the reader stays where he is
-        matrix = matrix_of(record, before.matrix.cursor if before and before.matrix else "", colors=colors)
-        inside = matrix is None or (before is not None and before.inside)
-        step, job = (before.step, before.job) if before is not None and inside else (first, None)
-        tab = before.tab if before is not None else "summary"
-        self.show(replace(page, matrix=matrix, inside=inside, step=step, job=job, tab=tab))
+        shell, path = self.shell, self.run_dir / "run.json"
+        page = page_of(record, path, colors=shell.draws_colors, symbols=shell.symbols.name, before=self.page)
+        self.show(replace(page, published=published, answers=answers))
 
     def show(self, page: Page) -> None:
         """Show a page."""
@@ -199,7 +191,7 @@ class ResultScreen(StepScreen):
         """Show another tab from its top."""
         if self.page is not None:
             self.show(replace(self.page, tab=name))
-            self.action_top()
+            self.action_to_end(-1)
 
     def on_tab_chosen(self, message: TabChosen) -> None:
         """A tab was clicked."""
@@ -212,33 +204,26 @@ class ResultScreen(StepScreen):
         if self.page is not None:
             self.show_tab(beside(self.page, places))
 
-    def action_defend(self) -> None:
-        """Show the objections and their answers, or the summary again."""
+    def action_toggle_tab(self, name: str) -> None:
+        """Show a tab, or the summary again."""
         if self.page is None:
             return
-        if not self.page.answers:
+        if name == "defend" and not self.page.answers:
             self.notify("nothing was measured: no figure to object to", severity="warning")
             return
-        self.show_tab("summary" if self.page.tab == "defend" else "defend")
+        self.show_tab("summary" if self.page.tab == name else name)
 
     def action_chart(self, metric: ChartMetric) -> None:
-        """Draw another metric."""
-        page = self.page
-        if page is None:
-            return
-        if page.shown_matrix is None:
-            self.show(replace(page, metric=metric))
-            return
-        wanted = None if page.shown_matrix.metric == metric else metric  # the same key again: back to the headline
-        at = page.shown_matrix
-        self.show(replace(page, matrix=matrix_of(page.record, at.cursor, wanted, colors=at.colors)))
+        """Draw another metric; in a matrix show it in the cells."""
+        if self.page is not None:
+            self.show(self.page.with_metric(metric))
 
     def action_open(self) -> None:
         """Show the figures of the cell under the cursor: of the repetition that is nearest to its median."""
         page = self.page
         if page is not None and page.shown_matrix is not None and page.shown_matrix.cell.step is not None:
             self.show(replace(page, inside=True, step=page.shown_matrix.cell.step))
-            self.action_top()
+            self.action_to_end(-1)
 
     def action_matrix(self) -> None:
         """Switch between the matrix and one of its steps."""
@@ -250,25 +235,8 @@ class ResultScreen(StepScreen):
             self.action_open()
 
     def show_matrix(self, page: Page) -> None:
-        """Back to the matrix, the cursor on the cell of the step that was shown."""
-        step = page.shown_step
-        colors = page.matrix.colors if page.matrix is not None else True
-        matrix = matrix_of(page.record, step.cell or "" if step is not None else "", colors=colors)
-        self.show(replace(page, inside=False, tab="summary", matrix=matrix))
-        self.reveal()
-
-    def move(self, rows: int, columns: int) -> bool:
-        """Move the cursor of the matrix; False when there is none, or it cannot go further."""
-        matrix = self.page.shown_matrix if self.page is not None else None
-        at = moved(matrix, rows, columns) if matrix is not None else ""
-        if self.page is None or matrix is None or at == matrix.cursor:
-            return False
-        self.show(replace(self.page, matrix=replace(matrix, cursor=at)))
-        self.reveal()
-        return True
-
-    def reveal(self) -> None:
-        """Scroll so that the cell under the cursor is in sight."""
+        """Show the matrix again, the cursor on the cell of the step that was shown."""
+        self.show(page.with_matrix())
         self.call_after_refresh(self.scroll_to_cursor)
 
     def scroll_to_cursor(self) -> None:
@@ -278,44 +246,29 @@ class ResultScreen(StepScreen):
         if place is not None:
             self.scroll.scroll_to_region(Region(0, max(0, place - 1), 1, 3), animate=False)
 
-    def action_left(self) -> None:
-        """To the cell at the left; the tab before where there is no matrix."""
-        if self.page is not None and self.page.shown_matrix is None:
-            self.action_tab(-1)
-        else:
-            self.move(0, -1)
-
-    def action_right(self) -> None:
-        """To the cell at the right; the next tab where there is no matrix."""
-        if self.page is not None and self.page.shown_matrix is None:
-            self.action_tab(1)
-        else:
-            self.move(0, 1)
+    def action_move(self, rows: int, columns: int) -> None:
+        """Move the cursor of the matrix; where there is none go to the tab beside, or scroll, as below its last row."""
+        moved = self.page.with_cursor(rows, columns) if self.page is not None else None
+        if moved is not None:
+            self.show(moved)
+            self.call_after_refresh(self.scroll_to_cursor)
+        elif rows:
+            self.scroll.scroll_relative(y=rows, animate=False)
+        elif self.page is not None and self.page.shown_matrix is None:
+            self.action_tab(columns)
 
     def action_job(self) -> None:
         """Show the next job alone; after the last one all together."""
-        jobs = self.page.jobs if self.page is not None else []
-        if self.page is None or len(jobs) < 2:
+        if self.page is None or len(self.page.jobs) < 2:
             self.notify("there is one job here: nothing to choose from")
-            return
-        order = [None, *jobs]
-        self.show(replace(self.page, job=order[(order.index(self.page.shown_job) + 1) % len(order)]))
+        else:
+            self.show(self.page.with_next_job())
 
     def action_step(self, places: int) -> None:
         """Show another step."""
         if self.page is not None:
             last = len(self.page.record.steps) - 1
             self.show(replace(self.page, step=max(0, min(last, self.page.step + places))))
-
-    def action_findings(self) -> None:
-        """Show each finding whole, and the checks that could not be made; or the summary again."""
-        if self.page is not None:
-            self.show_tab("summary" if self.page.tab == "findings" else "findings")
-
-    def action_published(self) -> None:
-        """Show the run beside published figures, or its own figures again."""
-        if self.page is not None:
-            self.show_tab("summary" if self.page.tab == "published" else "published")
 
     def action_remedy(self) -> None:
         """Do what can be done about a run that was refused or failed, after a question."""
@@ -332,31 +285,13 @@ class ResultScreen(StepScreen):
         else:
             super().action_back()
 
-    def action_down(self) -> None:
-        """The cell below, or scroll down."""
-        if not self.move(1, 0):
-            self.scroll.scroll_relative(y=1, animate=False)
+    def action_to_end(self, places: int) -> None:
+        """Scroll to the top, or to the end."""
+        (self.scroll.scroll_home if places < 0 else self.scroll.scroll_end)(animate=False)
 
-    def action_up(self) -> None:
-        """The cell above, or scroll up."""
-        if not self.move(-1, 0):
-            self.scroll.scroll_relative(y=-1, animate=False)
-
-    def action_top(self) -> None:
-        """Scroll to the top."""
-        self.scroll.scroll_home(animate=False)
-
-    def action_bottom(self) -> None:
-        """Scroll to the end."""
-        self.scroll.scroll_end(animate=False)
-
-    def action_page_down(self) -> None:
-        """Scroll down by half a screen."""
-        self.scroll.scroll_relative(y=max(1, self.scroll.size.height // 2), animate=False)
-
-    def action_page_up(self) -> None:
-        """Scroll up by half a screen."""
-        self.scroll.scroll_relative(y=-max(1, self.scroll.size.height // 2), animate=False)
+    def action_page(self, places: int) -> None:
+        """Scroll by half a screen."""
+        self.scroll.scroll_relative(y=places * max(1, self.scroll.size.height // 2), animate=False)
 
 
 def record_of(run_dir: Path) -> RunRecord:
@@ -385,12 +320,6 @@ def answers_of(record: RunRecord) -> list[ObjectionAnswer]:
     from tui.view.objection_catalogue import objections_to
 
     return objections_to(record)
-
-
-def metric_of(record: RunRecord) -> ChartMetric:
-    """Return what is drawn over time first: what the headline is about."""
-    known: dict[str, ChartMetric] = {"bandwidth": "bandwidth", "latency": "latency"}
-    return known.get(record.headline.metric, "iops") if record.headline is not None else "iops"
 
 
 def published_of(record: RunRecord, user_dir: Path) -> PublishedView | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -241,6 +241,56 @@ class Page:
         if matrix is None or self.matrix is None or not self.inside or step is None:
             return self.record.headline
         return next((cell.headline for cell in matrix.cells if step.index in cell.steps), self.record.headline)
+
+    # -- what keys lead to
+
+    def with_metric(self, metric: ChartMetric) -> Page:
+        """Return the page with another chart, or another figure in the cells; the same one again is the headline."""
+        at = self.shown_matrix
+        if at is None:
+            return replace(self, metric=metric)
+        wanted = None if at.metric == metric else metric
+        return replace(self, matrix=matrix_of(self.record, at.cursor, wanted, colors=at.colors))
+
+    def with_matrix(self) -> Page:
+        """Return the page with its matrix, the cursor on the cell of the step that is shown."""
+        step = self.shown_step
+        cursor = step.cell or "" if step is not None else ""
+        matrix = matrix_of(self.record, cursor, colors=self.matrix.colors if self.matrix is not None else True)
+        return replace(self, inside=False, tab="summary", matrix=matrix)
+
+    def with_cursor(self, rows: int, columns: int) -> Page | None:
+        """Return the page with the cursor so many cells further; None when there is no matrix, or it ends there."""
+        matrix = self.shown_matrix
+        at = moved(matrix, rows, columns) if matrix is not None else ""
+        if matrix is None or at == matrix.cursor:
+            return None
+        return replace(self, matrix=replace(matrix, cursor=at))
+
+    def with_next_job(self) -> Page:
+        """Return the page with the next job alone; after the last one with all together."""
+        order = [None, *self.jobs]
+        return replace(self, job=order[(order.index(self.shown_job) + 1) % len(order)])
+
+
+def page_of(
+    record: RunRecord, path: Path, *, colors: bool, symbols: Symbols = "braille", before: Page | None = None
+) -> Page:
+    """Return the page of a record as it is shown first; of one that was read again, as it was shown `before`."""
+    step = record.headline.step if record.headline and record.headline.step is not None else 0
+    matrix = matrix_of(record, before.matrix.cursor if before and before.matrix else "", colors=colors)
+    page = Page(record, path, step, metric_of(record), matrix=matrix, inside=matrix is None, colors=colors,
+                symbols=symbols)  # fmt: skip
+    if before is None:
+        return page
+    page = replace(page, tab=before.tab, inside=matrix is None or before.inside)
+    return replace(page, step=before.step, job=before.job) if page.inside else page
+
+
+def metric_of(record: RunRecord) -> ChartMetric:
+    """Return what is drawn over time first: what the headline is about."""
+    known: dict[str, ChartMetric] = {"bandwidth": "bandwidth", "latency": "latency"}
+    return known.get(record.headline.metric, "iops") if record.headline is not None else "iops"
 
 
 def columns(width: int) -> tuple[int, str]:

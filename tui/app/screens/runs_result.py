@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tui.app.screens.result import metric_of
-from tui.app.screens.result_page import Page, matrix_lines, matrix_of
+from tui.app.screens.result_page import Page, matrix_lines, page_of
 from tui.app.screens.result_text import figures
 from tui.library.load import load_record
 from tui.model.problem import BenchtuiError
@@ -30,9 +29,7 @@ def read_page(run_dir: Path, *, colors: bool) -> Page | None:
         return None  # the preview says why
     if measured_nothing(record):
         return None
-    first = record.headline.step if record.headline and record.headline.step is not None else 0
-    matrix = matrix_of(record, colors=colors)
-    return Page(record, path, first, metric_of(record), colors=colors, matrix=matrix, inside=matrix is None)
+    return page_of(record, path, colors=colors)
 
 
 def measured_lines(page: Page, width: int, height: int) -> list[Line]:

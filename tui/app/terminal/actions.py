@@ -124,11 +124,16 @@ class Action(Struct, frozen=True):
         return self.id.partition(".")[0]
 
     @property
+    def name(self) -> str:
+        """Its name within the scope: ``zoom`` of ``live.zoom``."""
+        return self.id.partition(".")[2]
+
+    @property
     def action(self) -> str:
         """The Textual action string."""
         if self.on_run:
-            return f"app.on_run('{self.id.partition('.')[2]}')"
-        return self.call or self.id.partition(".")[2].replace("-", "_")
+            return f"app.on_run('{self.name}')"
+        return self.call or self.name.replace("-", "_")
 
     @property
     def target(self) -> str:
@@ -293,53 +298,43 @@ LIVE = (
 RESULT = (
     Action("result.next-tab", ("tab",), "next tab", "Show the next tab", footer=1, call="tab(1)"),
     Action("result.last-tab", ("shift+tab",), "last tab", "Show the tab before", call="tab(-1)"),
-    Action("result.defend", ("d",), "defend", "Show objections to the figures, and the evidence", footer=2),
+    Action("result.defend", ("d",), "defend", "Show objections to the figures, and the evidence", footer=2,
+           call="toggle_tab('defend')"),
     Action("result.iops", ("i",), "IOPS", "Draw IOPS over time, or show them in the cells", call="chart('iops')"),
-    Action(
-        "result.bandwidth",
-        ("b",),
-        "bandwidth",
-        "Draw bandwidth over time, or show it in the cells",
-        call="chart('bandwidth')",
-    ),
+    Action("result.bandwidth", ("b",), "bandwidth", "Draw bandwidth over time, or show it in the cells",
+           call="chart('bandwidth')"),
     Action("result.latency", ("l",), "latency", "Draw latency over time, or p99 in the cells", call="chart('latency')"),
     Action("result.open", ("enter",), "open", "In a matrix: show the figures of the cell under the cursor"),
     Action("result.matrix", ("m",), "matrix", "Switch between the matrix and the figures of one of its steps"),
-    Action("result.left", ("left",), "left", "In a matrix: the cell at the left; else the tab before"),
-    Action("result.right", ("right",), "right", "In a matrix: the cell at the right; else the next tab"),
-    Action("result.findings", ("f",), "findings", "Show each finding in full, and checks without data", footer=4),
+    Action("result.left", ("left",), "left", "In a matrix: the cell at the left; else the tab before",
+           call="move(0, -1)"),
+    Action("result.right", ("right",), "right", "In a matrix: the cell at the right; else the next tab",
+           call="move(0, 1)"),
+    Action("result.findings", ("f",), "findings", "Show each finding in full, and checks without data", footer=4,
+           call="toggle_tab('findings')"),
     Action("result.copy", ("y",), "copy", COPY_HELP, footer=5, on_run=True),
     Action("result.replay", ("p",), "replay", "Play the run again on the Live screen", footer=6, on_run=True),
     Action("result.job", ("J",), "job", "Show the next job alone; after the last one all together", footer=3),
-    Action("result.published", ("v",), "published", "Switch between the run's figures and published ones beside them"),
+    Action("result.published", ("v",), "published", "Switch between the run's figures and published ones beside them",
+           call="toggle_tab('published')"),
     Action("result.remedy", ("T",), "remedy", REMEDY_HELP, footer=1),
     Action("result.resume", ("u",), "resume", RESUME_HELP, on_run=True),
-    Action(
-        "result.prove",
-        ("P",),
-        "prove bottleneck",
-        "Confirm what limited the run by a short counter-experiment",
-        on_run=True,
-    ),
-    Action(
-        "result.report",
-        ("w",),
-        "report",
-        "Write the run as a report, HTML or Markdown, with names or without them",
-        on_run=True,
-    ),
+    Action("result.prove", ("P",), "prove bottleneck", "Confirm what limited the run by a short counter-experiment",
+           on_run=True),
+    Action("result.report", ("w",), "report", "Write the run as a report, HTML or Markdown, with names or without them",
+           on_run=True),
     Action("result.export", ("e",), "export", EXPORT_HELP, on_run=True),
     Action("result.note", ("n",), "note", "Add a note to the run", on_run=True),
     Action("result.clean", ("C",), "clean hosts", CLEAN_HELP, on_run=True),
     Action("result.next-step", ("right_square_bracket",), "next step", "Show the next step of the run", call="step(1)"),
     Action("result.last-step", ("left_square_bracket",), "last step", "Show the step before", call="step(-1)"),
-    Action("result.down", ("j", "down"), "down", "Scroll down"),
-    Action("result.up", ("k", "up"), "up", "Scroll up"),
-    Action("result.top", ("g", "home"), "top", "Scroll to the top"),
-    Action("result.bottom", ("G", "end"), "bottom", "Scroll to the end"),
-    Action("result.page-down", ("ctrl+d", "pagedown"), "page down", "Scroll down by half a screen"),
-    Action("result.page-up", ("ctrl+u", "pageup"), "page up", "Scroll up by half a screen"),
-)
+    Action("result.down", ("j", "down"), "down", "Scroll down", call="move(1, 0)"),
+    Action("result.up", ("k", "up"), "up", "Scroll up", call="move(-1, 0)"),
+    Action("result.top", ("g", "home"), "top", "Scroll to the top", call="to_end(-1)"),
+    Action("result.bottom", ("G", "end"), "bottom", "Scroll to the end", call="to_end(1)"),
+    Action("result.page-down", ("ctrl+d", "pagedown"), "page down", "Scroll down by half a screen", call="page(1)"),
+    Action("result.page-up", ("ctrl+u", "pageup"), "page up", "Scroll up by half a screen", call="page(-1)"),
+)  # fmt: skip
 
 RUNS = (
     Action("runs.open", ("enter",), "open", "Open the result; Live when the run is going on", footer=1),
