@@ -272,6 +272,11 @@ class StepScreen(Screen[None]):
         for bar in (*self.query(TopBar), *self.query(KeyBar)):
             bar.refresh()
 
+    def _update_focus_styles(self, focused: Widget | None = None, blurred: Widget | None = None) -> None:
+        """Style anew the widgets around the old and the new focus; Textual would style all that is in them too."""
+        come, left = (set(each.ancestors_with_self) if each is not None else set() for each in (focused, blurred))
+        self.app.stylesheet.update_nodes([node for node in come ^ left if node._has_focus_within], animate=True)
+
     async def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Choices may have changed on another screen. What is shown for the first time was just styled as it came."""
         if not self.was_shown:

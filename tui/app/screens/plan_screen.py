@@ -21,6 +21,7 @@ from tui.app.services import launching
 from tui.app.services.preflight import AtLogout, look, missing_tools, needs_look
 from tui.app.widgets.field import ChoiceInput
 from tui.app.widgets.form import Form
+from tui.app.widgets.lines import entitle, show_text
 from tui.model.problem import BenchtuiError
 from tui.remote.vault import Remembering
 
@@ -132,12 +133,12 @@ class PlanScreen(StepScreen):
         self.plan_pane.show_problem(problem)
         self.show_launch()
         text = f"{self.shell.symbols.bad} cannot start: {problem.splitlines()[0]}"
-        self.launch_line.update(Content.styled(text, "$bad"))
+        show_text(self.launch_line, Content.styled(text, "$bad"))
 
     def show_warnings(self, warnings: list[str]) -> None:
         """Show the strip of warnings, or hide it."""
         strip = self.query_one("#review-warnings", Static)
-        strip.update(Content("\n".join(f"{self.shell.symbols.warn} {text}" for text in warnings)))
+        show_text(strip, Content("\n".join(f"{self.shell.symbols.warn} {text}" for text in warnings)))
         strip.set_class(bool(warnings), "-shown")
 
     # -- keys
@@ -151,7 +152,7 @@ class PlanScreen(StepScreen):
         lead_on = (*((key, name) for key, name, _ in self.ways), *review_form.ANYWHERE)
         without_field = () if self.shell.selection.ready else lead_on
         self.query_one(KeyBar).show_hint(*(keys if typing else without_field))
-        self.form.border_title = "Parameters: keys go here" if typing else "Parameters"
+        entitle(self.form, "Parameters: keys go here" if typing else "Parameters")
         self.show_launch()
 
     def action_edit(self) -> None:

@@ -8,6 +8,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from tui.app.terminal import actions
+from tui.app.widgets.lines import show_text
 
 READ_S = 0.5  # how long a plan is on the screen before a key starts it
 STARTS = next(action.keys for action in actions.REVIEW if action.id == "review.launch")
@@ -62,19 +63,19 @@ class LaunchLine(Static):
     def come_early(self) -> None:
         """Keep a key that came before anybody could read the plan."""
         self.early += 1
-        self.update(self.launch_text())
+        show_text(self, self.launch_text())
         self.wait_for_reader()
 
     def take_back(self) -> None:
         """Forget a key that came early: another one was pressed."""
         if self.waits:
             self.early = 0
-            self.update(self.launch_text())
+            show_text(self, self.launch_text())
 
     def show_launch(self, plan_text: str, *, typing: bool, unready: str) -> None:
         """Say which key starts this plan."""
         self.plan_text, self.typing, self.unready = plan_text, typing, unready
-        self.update(self.launch_text())
+        show_text(self, self.launch_text())
 
     def launch_text(self) -> Content:
         """Return which key starts the plan, once it does; a key that came too early has to come again."""

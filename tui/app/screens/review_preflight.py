@@ -14,7 +14,7 @@ from tui.app.screens import review_plan
 from tui.app.screens.review_plan import INDENT
 from tui.app.services.preflight import ask_ahead
 from tui.app.terminal.theme import Symbols
-from tui.app.widgets.lines import TextPane
+from tui.app.widgets.lines import TextPane, entitle
 from tui.metrics import units
 from tui.metrics.facts import compare
 from tui.model.hostfacts import Fact
@@ -141,14 +141,16 @@ class PlanPane(TextPane):
         """Say that the plan is out of date; a problem of several lines takes its place."""
         self.plan = None
         self.preflight.hold_for(None)
-        self.border_subtitle = "plan is out of date"
+        entitle(self, subtitle="plan is out of date")
         if "\n" in problem:
             self.show(lambda width: indented([(problem, BAD)], width, 0))
 
     def show_titles(self) -> None:
         """Say what is shown, and what the key shows instead."""
-        self.border_title = "Job files" if self.shows_jobs else "What will happen"
-        self.border_subtitle = "v plan" if self.shows_jobs else "v job file"
+        if self.shows_jobs:
+            entitle(self, "Job files", "v plan")
+        else:
+            entitle(self, "What will happen", "v job file")
 
     def toggle_jobs(self) -> None:
         """Switch between plan and job files."""

@@ -18,7 +18,8 @@ from rich.control import Control
 from textual._compositor import ChopsUpdate, Compositor
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
-from textual.geometry import Size
+from textual.geometry import Region, Size
+from textual.strip import Strip
 
 import tui
 
@@ -65,12 +66,34 @@ class TightUpdate(ChopsUpdate):
 
 
 class TightCompositor(Compositor):
-    """Repaints what is between the two columns alone."""
+    """Repaints what is between the two columns alone, and asks no widget that is elsewhere for its lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changed: tuple[Region, ...] = ()  # by a partial update
 
     def render_partial_update(self) -> ChopsUpdate | None:
         """Return what changed; None when nothing did."""
-        found = super().render_partial_update()
+        self._changed = tuple(self._dirty_regions)
+        try:
+            found = super().render_partial_update()
+        finally:
+            self._changed = ()
         return None if found is None else TightUpdate(found.chops, found.spans, found.chop_ends)
+
+    def _get_renders(self, crop: Region | None = None) -> list[tuple[Region, Region, list[Strip]]]:
+        """Return regions and lines of the widgets; in a partial update of those that changed, or are below or above."""
+        whole = self.visible_widgets
+        if self._changed:
+            self._visible_widgets = {
+                widget: (region, clip)
+                for widget, (region, clip) in whole.items()
+                if any(each.overlaps(region) and each.overlaps(clip) for each in self._changed)
+            }
+        try:
+            return list(super()._get_renders(crop))
+        finally:
+            self._visible_widgets = whole
 
 
 class Colours:

@@ -8,6 +8,8 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.strip import Strip
 from textual.widgets import Input
 
@@ -32,6 +34,8 @@ class TextInput(Input):
         &:ansi:focus .input--placeholder { color: $block-cursor-foreground; }
     }
     """
+
+    virtual_size = Reactive(Size(0, 0))  # a field takes the same room whatever is typed: no layout at each letter
 
     def __init__(self, value: str = "", *, select_on_focus: bool = False, **options: Any) -> None:
         super().__init__(value, compact=True, select_on_focus=select_on_focus, **options)

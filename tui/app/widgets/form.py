@@ -17,6 +17,7 @@ from textual.message import Message
 from textual.widgets import Input, Label, Static
 
 from tui.app.widgets.field import ChoiceInput, SecretInput, TextInput
+from tui.app.widgets.lines import entitle, show_text
 
 CHOOSE = "Left, Right or Space: another one"
 WAS = 12  # cells of a default behind what stands in its place
@@ -53,12 +54,12 @@ class Field(Vertical):
         & .field-hint { display: none; height: auto; color: $dim; padding-left: 2; }
         &.-changed .field-label { color: $accent; }
         &.-changed.-roomy .field-was { display: block; }
-        &:focus-within .field-was { display: none; }
+        &.-entered .field-was { display: none; }
         &.-swept TextInput { color: $edge; }
         &.-wrong .field-label { color: $bad; }
         &.-wrong .field-error { display: block; }
-        &:focus-within .field-hint { display: block; }
-        &:focus-within .field-label { color: $bright; }
+        &.-entered .field-hint { display: block; }
+        &.-entered .field-label { color: $bright; }
     }
     """
 
@@ -68,6 +69,7 @@ class Field(Vertical):
         self.mark = mark
         self.cut = cut
         self.error: str | None = None
+        self.checked = spec.value.strip()  # the text that `show_state` was told of last
 
     def compose(self) -> ComposeResult:
         """One line, and two that show up when needed."""
@@ -98,6 +100,14 @@ class Field(Vertical):
             return ""
         return f"was {default if len(default) <= WAS else default[: WAS - 1] + self.cut}"
 
+    def on_descendant_focus(self) -> None:
+        """Show the hint; a class of its own, as for `:focus-within` all fields are styled anew."""
+        self.add_class("-entered")
+
+    def on_descendant_blur(self) -> None:
+        """Hide the hint."""
+        self.remove_class("-entered")
+
     @on(events.Resize)
     def show_was(self) -> None:
         """Show the default behind the value where it takes no room from it."""
@@ -111,14 +121,14 @@ class Field(Vertical):
 
     def show_state(self, error: str | None) -> None:
         """Show whether the field is wrong, and whether it differs from the default."""
-        self.error = error
+        self.error, self.checked = error, self.value
         self.show_wrong(error)
-        self.set_class(self.value != self.spec.default, "-changed")
+        self.set_class(self.checked != self.spec.default, "-changed")
         self.show_was()
 
     def show_wrong(self, problem: str | None) -> None:
         """Say below the field what is wrong: with its text, or with what it leads to."""
-        self.query_one(".field-error", Static).update(Content(f"{self.mark} {problem}" if problem else ""))
+        show_text(self.query_one(".field-error", Static), Content(f"{self.mark} {problem}" if problem else ""))
         self.set_class(bool(problem), "-wrong")
 
 
@@ -165,7 +175,7 @@ class Form(VerticalScroll, can_focus=False):
         """Say how many fields differ from their defaults."""
         if self.unchanged:
             changed = sum(field.spec.is_change and field.has_class("-changed") for field in self.fields)
-            self.border_subtitle = f"{changed} changed" if changed else self.unchanged
+            entitle(self, subtitle=f"{changed} changed" if changed else self.unchanged)
 
     def dim(self, names: Collection[str]) -> None:
         """Show these fields as not used."""
@@ -227,10 +237,14 @@ class Form(VerticalScroll, can_focus=False):
 
     @on(Input.Changed)
     def typed(self, event: Input.Changed) -> None:
-        """Check the field at once."""
+        """Check what was typed at once."""
         event.stop()
+        self.check_changed()
+
+    def check_changed(self) -> None:
+        """Check the fields whose text is another one than when they were checked last, and tell of it."""
         for field in self.fields:
-            if field.spec.name == event.input.name:
+            if field.value != field.checked:
                 field.show_state(self.check(field.spec.name, field.value))
                 self.count_changes()
                 self.post_message(self.Edited())
@@ -241,9 +255,7 @@ class Form(VerticalScroll, can_focus=False):
         event.stop()
         if isinstance(event.input, ChoiceInput):
             event.input.complete()
-            for field in self.fields:
-                field.show_state(self.check(field.spec.name, field.value))
-            self.count_changes()
+            self.check_changed()
         if self.errors:
             self.focus_first()
         else:

@@ -323,7 +323,7 @@ class TextPane(VerticalScroll, can_focus=True):
         if self.more:
             scrolls, back = self.show_vertical_scrollbar, "Tab back"
             how = f"j k scroll   {back}" if self.has_focus else self.more
-            self.border_subtitle = how if scrolls else back if self.has_focus else ""
+            entitle(self, subtitle=how if scrolls else back if self.has_focus else "")
 
     def _build(self) -> None:
         width = self.scrollable_content_region.width - 1
@@ -358,6 +358,21 @@ class TextPane(VerticalScroll, can_focus=True):
     def action_page_up(self) -> None:
         """Scroll up by half of what is seen."""
         self.scroll_relative(y=-max(self.size.height // 2, 1), animate=False)
+
+
+def show_text(shown: Static, text: Content) -> None:
+    """Show a text, unless it is shown already: laying the screen out again costs more than a look."""
+    before = shown.visual
+    if not (isinstance(before, Content) and before.is_same(text)):
+        shown.update(text)
+
+
+def entitle(pane: Widget, title: str | None = None, subtitle: str | None = None) -> None:
+    """Name a pane; one that has the name already is not painted again."""
+    if title is not None and pane.border_title != title:
+        pane.border_title = title
+    if subtitle is not None and pane.border_subtitle != subtitle:
+        pane.border_subtitle = subtitle
 
 
 def style_of(role: str, *, palette: bool) -> str:
