@@ -183,11 +183,13 @@ def tell_checked(path: Path, tag: str | None, problems: Sequence[Problem], hints
 
 
 def check_plan(loaded: LoadedProfile) -> None:
-    """Plan a profile for one host, for what only planning finds. Raises UsageError."""
+    """Plan a profile for one host, or one in each role, for what only planning finds. Raises UsageError."""
     from tui.engine.plan.plan import Choices, build_plan
     from tui.model.address import HostAddress
 
-    build_plan(loaded, Choices(hosts=[HostAddress(name="local", transport="local")]))
+    roles = dict.fromkeys(loaded.profile.roles, "1")
+    hosts = [HostAddress(name=name, transport="local") for name in roles or ["local"]]
+    build_plan(loaded, Choices(hosts=hosts, roles=roles))
 
 
 def make_new(args: argparse.Namespace, catalogue: Catalogue) -> int:

@@ -38,6 +38,7 @@ EXAMPLES = (
     "nodeset -e @io | benchtui run demo/quick --hosts - --yes"
 )
 LEASE_HELP = "stop the load on hosts this long after they lost contact (default: `lease` of benchtui config, 60s)"
+ROLE_HELP = "hosts of a role of a suite: a number, a share such as 50%%, rest, or names, ranges, @groups"
 NEVER_S = 10 * 365 * 86400.0
 
 
@@ -74,6 +75,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add("--no-telemetry", action="store_true", help="do not look at CPU, network, disks of the hosts every second")
     add("--no-precondition", action="store_true", help="leave out the fill and the rounds that the profile asks for")
     add("--attest", action="append", default=[], metavar="ID=yes|no", help="answer what the profile asks of a person")
+    add("--role", action="append", default=[], metavar="NAME=HOSTS", dest="roles", help=ROLE_HELP)
     add("--stream", action="append", default=[], metavar="FORMAT[=TARGET]", help=STREAM_HELP)
     add("--dry-run", action="store_true", help="print the plan and run nothing")
     add("--detach", action="store_true", help="start the run and return")
@@ -195,12 +197,15 @@ def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Pla
     """Return the plan that the arguments ask for; without a wish one that measures. Raises UsageError."""
     from tui.engine.plan.plan import Choices, build_plan
     from tui.engine.plan.search import SearchChoice
+    from tui.model.roles import is_named
 
     loaded = profile_from(args)
     fleet, wanted = load_fleet(args), user_settings()
     lease_s = wanted.lease_s if args.lease is None else lease_of(args.lease, sure=args.yes)
     fleet.context = fleet.context._replace(tell=say, may_allocate=not args.dry_run)
-    hosts, servers = fleet.resolve(args.hosts or wanted.hosts), fleet.resolve(args.servers)
+    roles = pairs(args.roles, "--role")
+    in_roles = [text for text in roles.values() if is_named(text)]
+    hosts, servers = fleet.resolve(args.hosts or in_roles or wanted.hosts), fleet.resolve(args.servers)
     choices = Choices(
         hosts=hosts,
         servers=servers,
@@ -217,6 +222,7 @@ def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Pla
         wait_s=wait_of(args.wait, sure=args.take_locks),
         telemetry=not args.no_telemetry,
         precondition=not args.no_precondition,
+        roles=roles,
         attest=pairs(args.attest, "--attest"),
         search=wish or SearchChoice("none"),
     )

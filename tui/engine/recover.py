@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +18,7 @@ from tui.engine.run.preflight import connect_servers, preflight
 from tui.engine.run.run import check_secrets, connect_all, ended, finish, how_it_ended
 from tui.engine.run.steps import not_filled, run_steps
 from tui.engine.session.context import CONNECT, EXIT_PARTIAL, LOOK, REACH, RunContext, on_hosts, refuse_failed
-from tui.engine.session.history import History
+from tui.engine.session.history import History, steps_beside
 from tui.engine.session.host_session import HostSession
 from tui.model.event import PhaseName, RunEnded, StepEnded, StepStarted, TaskStarted
 from tui.model.plan import Step
@@ -110,7 +111,7 @@ async def _collect_step(ctx: RunContext, history: History, index: int, tasks: di
             runs = await reopen_all(ctx, history, step, here)
             outcomes = await run_load(ctx, runs, "running", step.expected_s)
     finally:
-        await ctx.telemetry.end()
+        await ctx.telemetry.end(index)
     with ctx.phase("collect", index):
         for run in runs:
             take_result(ctx, run, outcomes[run.session.name])
@@ -133,9 +134,9 @@ async def _rest(ctx: RunContext, history: History) -> RunEnded:
 async def _finished(ctx: RunContext, history: History) -> RunEnded:
     """Take over or collect what hosts hold, then run the later steps of a load that still ran."""
     await find_loads(ctx, history)
-    close_measured_step(ctx, history)
-    unfinished = history.unfinished()
-    taken_over = unfinished != [] and (await adopt(ctx, history, unfinished)).alive
+    close_measured_steps(ctx, history)
+    unfinished = history.unfinished(ctx.plan)
+    taken_over = bool(unfinished) and (await adopt(ctx, history, unfinished)).alive
     known = search_is_over(ctx)
     rest = [step for step in ctx.plan.steps if step.index not in history.begun]
     if taken_over and rest:
@@ -166,7 +167,7 @@ async def execute_missing(ctx: RunContext, history: History, *, failed: bool) ->
 
 
 async def _missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnded:
-    adopted: int | None = None
+    adopted: set[int] = set()
     if history.ended:
         ctx.check_stop()
         await connect_all(ctx)
@@ -179,8 +180,8 @@ async def _missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnd
         ctx.check_stop()
         check_secrets(ctx)
         refuse_failed(CONNECT, away)
-    missing = [step for step in history.missing(ctx.plan, failed=failed) if step.index != adopted]
-    seen = ctx.journal.problems - history.problems if adopted is not None else 0
+    missing = [step for step in history.missing(ctx.plan, failed=failed) if step.index not in adopted]
+    seen = ctx.journal.problems - history.problems if adopted else 0
     again = history.make_again(missing)
     ctx.forget(step.index for step in again)
     ctx.journal.problems = history.problems + seen
@@ -195,13 +196,12 @@ async def end_earlier(session: HostSession) -> None:
     await session.ask(lambda agent: agent.sweep(kill=True))
 
 
-def close_measured_step(ctx: RunContext, history: History) -> None:
-    """End a step that every host had brought its result of when the engine died."""
-    index = history.step
-    if index is None or history.ended or not ctx.is_whole(ctx.plan.steps[index]):
-        return
-    ok = not history.at(index).problems
-    history.take(ctx.journal.append(StepEnded(t=0.0, step=index, ok=ok)))
+def close_measured_steps(ctx: RunContext, history: History) -> None:
+    """End steps that every host had brought its result of when the engine died."""
+    for index in history.running:
+        if ctx.is_whole(ctx.plan.steps[index]):
+            ok = not history.at(index).problems
+            history.take(ctx.journal.append(StepEnded(t=0.0, step=index, ok=ok)))
 
 
 def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
@@ -214,14 +214,14 @@ def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
     return ended("partial" if ctx.measured_hosts else "failed", EXIT_PARTIAL, f"the engine died; {told}")
 
 
-async def _adopt_if_any(ctx: RunContext, history: History) -> int | None:
-    """Follow what a dead engine had left running; return the step when it came to its end."""
+async def _adopt_if_any(ctx: RunContext, history: History) -> set[int]:
+    """Follow what a dead engine had left running; return the steps when they came to their end."""
     await find_loads(ctx, history)
-    close_measured_step(ctx, history)
-    unfinished = history.unfinished()
+    close_measured_steps(ctx, history)
+    unfinished = history.unfinished(ctx.plan)
     if unfinished and (await adopt(ctx, history, unfinished)).whole:
-        return unfinished[0].step
-    return None
+        return {step.index for step in steps_beside(ctx.plan, max(unfinished))}
+    return set()
 
 
 async def connect_again(ctx: RunContext, failed: Callable[[HostSession, HostError], None] | None = None) -> None:
@@ -237,23 +237,31 @@ async def _connect_to_recover(session: HostSession) -> None:
     session.enter("connected", "recovering")
 
 
-async def adopt(ctx: RunContext, history: History, unfinished: list[TaskStarted]) -> AdoptedStep:
-    """Follow the commands of the step that was going on to their end."""
-    step = ctx.plan.steps[unfinished[0].step]
-    step = replace(step, attempt=history.at(step.index).attempt)
-    measured = {task.host: task for task in unfinished if task.phase == "measure"}
-    if measured:
-        journalled_ms = {host: seen.last_ms for host, seen in history.at(step.index).telemetry.items()}
-        await ctx.telemetry.begin(step, ctx.taking_part(step), ctx.servers, journalled_ms)
-        try:
-            return await executor_of(step).adopt(ctx, history, step, measured)
-        finally:
-            await ctx.telemetry.end()
-    return await _adopt_layout(ctx, history, step, {task.host: task for task in unfinished})
+async def adopt(ctx: RunContext, history: History, unfinished: dict[int, list[TaskStarted]]) -> AdoptedStep:
+    """Follow the commands of the steps that were going on to their end."""
+    if not any(task.phase == "measure" for tasks in unfinished.values() for task in tasks):
+        return await _adopt_layout(ctx, history, max(unfinished), unfinished[max(unfinished)])
+    found = await asyncio.gather(*(_adopt_step(ctx, history, index, tasks) for index, tasks in unfinished.items()))
+    return AdoptedStep(all(each.alive for each in found), all(each.whole for each in found))
 
 
-async def _adopt_layout(ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]) -> AdoptedStep:
-    """Follow a layout; then the step is begun again: what was laid out is found, what is missing is written."""
+async def _adopt_step(ctx: RunContext, history: History, index: int, tasks: list[TaskStarted]) -> AdoptedStep:
+    step = replace(ctx.plan.steps[index], attempt=history.at(index).attempt)
+    measured = {task.host: task for task in tasks if task.phase == "measure"}
+    if not measured:  # others were armed already when this one was
+        return AdoptedStep(alive=False, whole=False)
+    journalled_ms = {host: seen.last_ms for host, seen in history.at(index).telemetry.items()}
+    await ctx.telemetry.begin(step, ctx.taking_part(step), ctx.servers, journalled_ms)
+    try:
+        return await executor_of(step).adopt(ctx, history, step, measured)
+    finally:
+        await ctx.telemetry.end(index)
+
+
+async def _adopt_layout(ctx: RunContext, history: History, index: int, loads: list[TaskStarted]) -> AdoptedStep:
+    """Follow a layout; then its step is begun again: what was laid out is found, what is missing is written."""
+    step = replace(ctx.plan.steps[index], attempt=history.at(index).attempt)
+    tasks = {task.host: task for task in loads}
     with ctx.phase("layout", step.index, expected_s=step.expected_s):
         runs = await reopen_all(ctx, history, step, tasks)
         alive = [run.alive for run in runs]
@@ -264,5 +272,8 @@ async def _adopt_layout(ctx: RunContext, history: History, step: Step, tasks: di
         await identify_written(ctx, step, runs)
     complete = len(runs) == len(tasks) and all(alive)
     if complete:
-        await run_steps(ctx, [replace(step, attempt=step.attempt + 1, pause_s=0.0)])
+        beside = steps_beside(ctx.plan, index)
+        await run_steps(
+            ctx, [replace(each, attempt=history.at(each.index).attempt + 1, pause_s=0.0) for each in beside]
+        )
     return AdoptedStep(complete, complete)

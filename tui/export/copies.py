@@ -86,6 +86,8 @@ def command_line(record: RunRecord) -> str:
     words += ["--hosts", ",".join(host.name for host in record.hosts)]
     for server in record.servers or ():
         words += ["--servers", server.name]
+    for role, text in record.profile.roles.items():
+        words += ["--role", f"{role}={text}"]
     job = {word.partition("=")[0] for word in words if re.search(r"(?<!\\),", word)}  # what the job itself sweeps over
     swept = {name: values for name, values in sweeps(record).items() if name not in job}
     for name, value in record.profile.changed.items():

@@ -11,6 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from tui.journal.beside import StepsBeside
 from tui.journal.clock import ClockReading, HostTime, ended_badly, loss_text
 from tui.journal.host import HostView
 from tui.journal.measurement import Measurement
@@ -43,6 +44,7 @@ from tui.model.event import (
     RunStarted,
     Sample,
     Severity,
+    StepEnded,
     StepStarted,
     StopRequested,
     TaskEnded,
@@ -128,7 +130,8 @@ class RunState:
     clocks: dict[str, HostTime] = field(default_factory=dict)
     compared: dict[str, HostClock] = field(default_factory=dict)  # the newest comparison of each host's clock
     current: Measurement = field(init=False)
-    armed: set[str] = field(default_factory=set)  # hosts of the step that goes on
+    armed: set[str] = field(default_factory=set)  # hosts of the steps that go on
+    beside: StepsBeside = field(default_factory=StepsBeside)  # steps that run at the same time; `step` is that shown
 
     def __post_init__(self) -> None:
         self.current = Measurement(self.clock, None, None, 0.0)
@@ -264,8 +267,10 @@ class RunState:
     def _on_phase_started(self, event: PhaseStarted) -> None:
         if self.state == "starting":
             self.state = "running"
-        self.phase, self.step, self.phase_started_t = event.phase, event.step, event.t
-        self.phase_expected_s, self.phase_total_bytes = event.expected_s, event.total_bytes
+        others_measure = self.phase == "measure" and self.step != event.step
+        if not (others_measure and self.step in self.beside and event.step in self.beside):
+            self.phase, self.step, self.phase_started_t = event.phase, event.step, event.t
+            self.phase_expected_s, self.phase_total_bytes = event.expected_s, event.total_bytes
         if event.step is None:
             self.phases.append(PhaseSpan(event.phase, None, event.t))
         if event.phase not in ("layout", "measure"):
@@ -283,22 +288,55 @@ class RunState:
         self._enter(measurement)
 
     def _enter(self, measurement: Measurement) -> None:
-        self.current = measurement
-        if measurement.phase == "measure" and measurement.step is not None:
+        index = measurement.step
+        if index == self.step:
+            self.current = measurement
+        if measurement.phase == "measure" and index is not None:
             for step in self.steps.values():
-                step.measurement = step.measurement if self.for_record else None
-            self.at_step(measurement.step).measurement = measurement
+                kept = self.for_record or step.index in self.beside
+                step.measurement = step.measurement if kept else None
+            self.at_step(index).measurement = measurement
         for view in self.hosts.values():
-            view.enter(measurement, self.at_step(measurement.step or 0).ended_well(measurement.phase, view.name))
+            if self.beside.step_of(view.name, index) == index:
+                view.enter(measurement, self.at_step(index or 0).ended_well(measurement.phase, view.name))
+
+    def show(self, step: int) -> None:
+        """Make a step that measures beside others the one that screens show: `step`, `phase`, `current`."""
+        seen = self.at_step(step)
+        if seen.measurement is None or not seen.phases:
+            return
+        span = seen.phases[-1]
+        self.step, self.current, self.phase, self.phase_started_t = step, seen.measurement, span.name, span.start_t
+        self.phase_expected_s, self.phase_total_bytes = span.expected_s, None
+        self.version += 1
+
+    def _measurement(self, phase: PhaseName, step: int | None) -> Measurement | None:
+        """Return what a phase of a step measures, of those that go on; None: it is over, or never was."""
+        known = self.steps.get(step) if step in self.beside and step is not None else None
+        for found in (self.current, known.measurement if known is not None else None):
+            if found is not None and found.is_of(phase, step):
+                return found
+        return None
+
+    def _measures(self, step: int | None) -> bool:
+        """Tell whether a step is in its measured phase."""
+        if step not in self.beside or step is None:
+            return self.phase == "measure"
+        return bool(self.at_step(step).phases) and self.at_step(step).phases[-1].name == "measure"
 
     @HANDLERS.on(PhaseEnded)
     def _on_phase_ended(self, event: PhaseEnded) -> None:
         if event.step is None:
             end_phase(self.phases, event)
-        if event.phase == self.current.phase:
-            self.current.silence()
-            for view in self.hosts.values():
-                view.version += 1
+        measurement = self._measurement(event.phase, event.step)
+        if measurement is None:
+            return
+        measurement.silence()
+        for view in self.hosts.values():
+            view.version += 1
+        others = [step for step in self.beside.steps if step != event.step and self._measures(step)]
+        if event.phase == "measure" and event.step == self.step and others:
+            self.show(others[0])
 
     @HANDLERS.on(HostState)
     def _on_host_state(self, event: HostState) -> None:
@@ -308,12 +346,14 @@ class RunState:
         view.state, view.detail = event.state, event.detail
         if event.state == "armed":
             self.armed.add(event.host)
-        if event.state == "running" and self.step is not None:
-            self.at_step(self.step).released.add(event.host)
-        if event.state in ("lost", "failed") and self.phase == "measure":
-            self._drop(event.host)
+        step = self.beside.step_of(event.host, self.step)
+        if event.state == "running" and step is not None:
+            self.at_step(step).released.add(event.host)
+        measurement = self._measurement("measure", step) or self.current
+        if event.state in ("lost", "failed") and self._measures(step):
+            self._drop(event.host, measurement)
         if event.state in OVER:
-            self.current.silence(event.host)
+            measurement.silence(event.host)
         view.version += 1
 
     @HANDLERS.on(HostFactsCollected)
@@ -345,11 +385,15 @@ class RunState:
     @HANDLERS.on(StepStarted)
     def _on_step_started(self, event: StepStarted) -> None:
         self.step = event.step
-        self.armed.clear()
-        for view in self.hosts.values():
-            view.leave_step()
+        if not self.beside or not event.hosts:
+            self.armed.clear()
+            for view in self.hosts.values():
+                view.leave_step()
+        self.beside.begin(event.step, event.hosts)
         if event.attempt > 1:
             self.forget(event.step)
+
+    HANDLERS.on(StepEnded)(lambda self, event: self.beside.end(event.step))
 
     def forget(self, step: int) -> None:
         """Leave out what was seen of a step: it is made again."""
@@ -363,35 +407,44 @@ class RunState:
 
     @HANDLERS.on(TaskEnded)
     def _on_task_ended(self, event: TaskEnded) -> None:
-        early = event.t < self.phase_started_t + (self.phase_expected_s or float("inf"))
-        badly = early and ended_badly(event) and self.state != "stopping"
-        if not self.current.is_of(event.phase, event.step):
+        measurement = self._measurement(event.phase, event.step)
+        if measurement is None:
             return
+        started_t, expected_s = self._planned(event.step)
+        early = event.t < started_t + (expected_s or float("inf"))
+        badly = early and ended_badly(event) and self.state != "stopping"
         if not event.role:
             self.host(event.host).end_load(well=not badly and (event.reason == "exit" or not early))
-            self.current.silence(event.host)
+            measurement.silence(event.host)
         if badly and event.phase == "measure":
-            self._drop(event.host)
+            self._drop(event.host, measurement)
 
-    def _drop(self, host: str) -> None:
+    def _planned(self, step: int) -> tuple[float, float | None]:
+        """Return when the phase of a step began, and how long it was to take."""
+        if step not in self.beside or not self.at_step(step).phases:
+            return self.phase_started_t, self.phase_expected_s
+        span = self.at_step(step).phases[-1]
+        return span.start_t, span.expected_s
+
+    def _drop(self, host: str, measurement: Measurement) -> None:
         """Say once that a host measures no more: every total from here on holds over fewer hosts."""
-        measurement = self.current
         if host in measurement.dropped:
             return
         windows = measurement.windows
         start_t = min((window.start_t for window in windows.values()), default=measurement.started_t)
         end_t = windows[host].end_t if host in windows else start_t
         measurement.dropped[host] = end_t
-        count = len(self.armed) or len(self.hosts)
+        count = len(self.beside.hosts_of(measurement.step)) or len(self.armed) or len(self.hosts)
         text = loss_text(count - len(measurement.dropped), count, end_t - start_t, [host])
         self._say(MessageLine(self.t, "warning", None, text))
 
     @HANDLERS.on(HostProblem)
     def _on_host_problem(self, event: HostProblem) -> None:
-        (self.run_problems if self.step is None else self.at_step(self.step).problems).append(event)
+        step = self.beside.step_of(event.host, self.step)
+        (self.run_problems if step is None else self.at_step(step).problems).append(event)
         view = self.host(event.host)
         if view.problem is None or event.fatal:
-            view.problem, view.problem_step = event.message, self.step
+            view.problem, view.problem_step = event.message, step
         view.version += 1
         self._say(MessageLine(event.t, "error" if event.fatal else "warning", event.host, event.message))
 
@@ -423,13 +476,13 @@ class RunState:
             self.at_step(event.step).readings[event.host] = reading
         view = self.host(event.host)
         view.version += 1
-        if self.current.is_of("measure", event.step):
+        if self._measurement("measure", event.step) is not None:
             view.result = event
 
     @HANDLERS.on(MetadataPhase)
-    def _on_metadata_phase(self, _: MetadataPhase) -> None:
+    def _on_metadata_phase(self, event: MetadataPhase) -> None:
         for view in self.hosts.values():
-            view.gives_none = True
+            view.gives_none |= self.beside.step_of(view.name, event.step) == event.step
 
     @HANDLERS.on(Message)
     def _on_message(self, event: Message) -> None:

@@ -63,13 +63,14 @@ DATA_GONE = "host-data-gone"  # a problem: the host was asked, and holds nothing
 
 
 class PhaseSpan(Struct):
-    """A phase as it was seen; `ok` and `end_t` are None while it goes on."""
+    """A phase as it was seen; `ok` and `end_t` are None while it goes on. `expected_s`: how long it was to take."""
 
     name: PhaseName
     step: int | None
     start_t: float
     end_t: float | None = None
     ok: bool | None = None
+    expected_s: float | None = None
 
 
 class StepState(Struct):
@@ -146,7 +147,7 @@ class StepState(Struct):
 
     @HANDLERS.on(PhaseStarted)
     def _begin_phase(self, event: PhaseStarted) -> None:
-        self.phases.append(PhaseSpan(event.phase, event.step, event.t))
+        self.phases.append(PhaseSpan(event.phase, event.step, event.t, expected_s=event.expected_s))
 
     @HANDLERS.on(PhaseEnded)
     def _end_phase(self, event: PhaseEnded) -> None:

@@ -10,7 +10,8 @@ import asyncio
 import fcntl
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -86,6 +87,7 @@ class Journal:
         self._thread = ThreadPoolExecutor(1, "journal")
         self._syncing: Future[None] | None = None
         self.problems = resume.problems if resume else 0  # HostProblem events: a run with any is not complete
+        self._problems_on: Counter[str] = Counter()
         self.failed = ""
         self.on_failure: Callable[[str], object] = lambda _: None
         _reserve(run_dir / RESERVE_FILE)
@@ -95,10 +97,16 @@ class Journal:
         """Seconds since the run started."""
         return round(time.monotonic() - self._start, 4)
 
+    def problems_on(self, hosts: Iterable[str]) -> int:
+        """Return how many problems of these hosts this engine has journalled."""
+        return sum(self._problems_on[host] for host in hosts)
+
     def append(self, event: E) -> E:
         """Stamp an event, write its line in one piece, and return it. Never raises for the disk: see `failed`."""
         event.t = self.now
-        self.problems += isinstance(event, HostProblem)
+        if isinstance(event, HostProblem):
+            self.problems += 1
+            self._problems_on[event.host] += 1
         if self.failed and isinstance(event, LEFT_TO_RECOVERY):
             return event
         if isinstance(event, Artefact):

@@ -296,6 +296,7 @@ def _profile(plan: Plan) -> ProfileRecord:
         extends=list(profile.extends),
         bases=list(profile.bases),
         members=[_member(member) for member in plan.members],
+        roles=dict(plan.roles),
     )
 
 

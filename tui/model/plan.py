@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
@@ -272,6 +273,8 @@ class Step(Struct, omit_defaults=True):
     drop_caches: Literal["no", "try", "require"] | None = None
     added_options: dict[str, str] = field(default_factory=dict)  # what benchtui adds to the profile's job, by name
     provider: Provider | None = None  # what brought the load generator, when that is another package
+    role: str = ""  # of the suite that it has its hosts from
+    together: int = 0  # steps with the same number, other than 0, run at the same time on different hosts
 
     @property
     def cell_key(self) -> str:
@@ -297,6 +300,25 @@ class Step(Struct, omit_defaults=True):
     def expected_s(self) -> float | None:
         """Seconds from GO to the end of the measurement, when the tool is bounded by time."""
         return None if self.runtime_s is None else self.startdelay_s + self.ramp_s + self.runtime_s
+
+
+def at_once(steps: Iterable[Step]) -> Iterator[list[Step]]:
+    """Yield steps in order, those that run at the same time in one list."""
+    for number, group in groupby(steps, key=lambda step: step.together):
+        found = list(group)
+        yield from [found] if number else ([step] for step in found)
+
+
+def span_s(steps: Iterable[Step]) -> float | None:
+    """Return the seconds of load and pauses of steps; None when one is bounded by size."""
+    total = 0.0
+    for group in at_once(steps):
+        spans = [step.expected_s for step in group]
+        known = [span for span in spans if span is not None]
+        if len(known) < len(spans):
+            return None
+        total += max(known) + max(step.pause_s for step in group)
+    return total
 
 
 class ProfileRef(Struct, omit_defaults=True):
@@ -369,6 +391,7 @@ class Plan(Struct, omit_defaults=True):
     left_out: list[LeftOut] = field(default_factory=list)  # steps that were asked for and are not in `steps`
     secrets: list[str] = field(default_factory=list)  # environment variables whose values are never written
     no_precondition: bool = False  # the profile asks for preconditioning, and whoever launched the run did not want it
+    roles: dict[str, str] = field(default_factory=dict)  # hosts by role of a suite, as the profile or the launch says
     attested: list[Attestation] = field(default_factory=list)  # every condition that the profile asks about
     thresholds: dict[str, float] = field(default_factory=dict)  # of checks, those that the profile changes
     criteria: list[str] = field(default_factory=list)  # what must not be, by the profile's own word
@@ -386,9 +409,7 @@ class Plan(Struct, omit_defaults=True):
     @property
     def expected_s(self) -> float | None:
         """Seconds of load and pauses in all steps, without layout and fills; None when a step is bounded by size."""
-        spans = [step.expected_s for step in self.steps if not step.is_fill]
-        pauses = sum(step.pause_s for step in self.steps)
-        return None if any(span is None for span in spans) else pauses + sum(span or 0.0 for span in spans)
+        return span_s(step for step in self.steps if not step.is_fill)
 
     @property
     def slots(self) -> list[Step]:

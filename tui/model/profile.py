@@ -18,10 +18,14 @@ from tui.model.profile_parts import (
     CurveSpec,
     PreconditionSpec,
     RepeatSpec,
+    SuiteEntry,
     SuiteMember,
     SweepSpec,
+    Together,
 )
 from tui.model.quantities import parse_duration, parse_size, plain_duration, plain_size, shown
+from tui.model.roles import FORMS as ROLE_FORMS
+from tui.model.roles import parse_role
 
 ParamValue = str | int | float | bool
 Number = TypeVar("Number", int, float)
@@ -134,8 +138,13 @@ class Profile(Strict):
     params: dict[Annotated[str, Field(pattern=NAME_PATTERN)], Param] = Field(
         default_factory=dict, description="What may be changed at launch"
     )
-    suite: list[SuiteMember | str] | None = Field(
-        None, min_length=1, description="Profiles in order (tool: suite), by tag or as {profile: ..., set: {...}}"
+    suite: list[SuiteEntry] | None = Field(
+        None,
+        min_length=1,
+        description="Profiles in order (tool: suite), by tag, as {profile: ..., set: {...}, role: ...}, or together",
+    )
+    roles: dict[Annotated[str, Field(pattern=NAME_PATTERN)], Annotated[Text, AfterValidator(parse_role)]] = Field(
+        default_factory=dict, description=f"Hosts of a suite's profiles by role: {ROLE_FORMS}"
     )
     sweep: SweepSpec | None = Field(None, description="Values of parameters that are measured one after the other")
     repeat: Annotated[int, Field(ge=1, le=1000)] | RepeatSpec = Field(
@@ -196,9 +205,20 @@ class Profile(Strict):
         return self.headline_spec
 
     @property
+    def stages(self) -> list[list[SuiteMember]]:
+        """The profiles of a suite in order, those that run at the same time in one list; empty for other profiles."""
+        return [_stage(each) for each in self.suite or []]
+
+    @property
     def members(self) -> list[SuiteMember]:
         """The profiles of a suite, in order; empty for any other profile."""
-        return [SuiteMember(profile=each) if isinstance(each, str) else each for each in self.suite or []]
+        return [member for stage in self.stages for member in stage]
+
+
+def _stage(entry: SuiteEntry) -> list[SuiteMember]:
+    if isinstance(entry, Together):
+        return list(entry.together)
+    return [SuiteMember(profile=entry) if isinstance(entry, str) else entry]
 
 
 def parse_param(param: Param, value: object) -> ParamValue:

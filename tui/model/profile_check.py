@@ -19,8 +19,9 @@ from tui.model.profile import (
     value_text,
 )
 from tui.model.profile_model import idle, tools, unreached, uses, written
-from tui.model.profile_parts import MAX_STEPS, TAKEN, Scalar, grid_points, knobs_of
+from tui.model.profile_parts import MAX_STEPS, TAKEN, Scalar, SuiteMember, Together, grid_points, knobs_of
 from tui.model.quantities import parse_duration, parse_size, shown
+from tui.model.roles import REST
 from tui.model.tool import SUITE, installed, rules
 from tui.model.yaml_text import KeyPath, YamlDocument
 
@@ -48,6 +49,9 @@ def _tool_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem
             yield document.problem((), f"missing key '{key}': tool is {profile.tool}", code=f"missing-{key}")
         if key != profile.tool and value is not None:
             yield document.problem((key,), f"'{key}' goes with tool: {key}; here the tool is {profile.tool}", key=True)
+    if profile.roles and profile.tool != SUITE:
+        message = f"'roles' goes with tool: {SUITE}; here the tool is {profile.tool}"
+        yield document.problem(("roles",), message, key=True)
     if profile.tool != "suite" and profile.headline_spec is None:
         yield document.problem((), "missing key 'headline'", code="missing-headline")
     if profile.tool == "suite":
@@ -136,18 +140,48 @@ def _points_twice(
 
 
 def _suite_problems(profile: Profile, document: YamlDocument, known: Collection[str]) -> Iterator[Problem]:
-    for index, member in enumerate(profile.members):
+    for place, member in placed_members(profile):
         if not re.fullmatch(TAG_PATTERN, member.profile):
             message = f"found {shown(member.profile)}; the tag of a profile looks like weka/read-iops"
-            yield document.problem(("suite", index), message)
+            yield document.problem(place, message)
         if member.profile == profile.profile:
-            yield document.problem(("suite", index), "a suite cannot hold itself")
+            yield document.problem(place, "a suite cannot hold itself")
+        if member.role is not None and member.role not in profile.roles:
+            hint, roles = did_you_mean(member.role, profile.roles), ", ".join(profile.roles) or "none"
+            yield document.problem((*place, "role"), f"unknown role '{member.role}'{hint}; roles: {roles}")
         for name, value in member.set.items():
             for found in placeholders(value):
                 if found not in known or found in HOST_PLACEHOLDERS:
                     hint = did_you_mean(found, known)
                     message = f"unknown placeholder {{{found}}}{hint}; known are {', '.join(known) or 'none'}"
-                    yield document.problem(("suite", index, "set", name), message)
+                    yield document.problem((*place, "set", name), message)
+    yield from _role_problems(profile, document)
+
+
+def placed_members(profile: Profile) -> Iterator[tuple[KeyPath, SuiteMember]]:
+    """Yield the profiles of a suite with their places in the file."""
+    for index, entry in enumerate(profile.suite or []):
+        for inner, member in enumerate(profile.stages[index]):
+            yield ("suite", index, "together", inner) if isinstance(entry, Together) else ("suite", index), member
+
+
+def _role_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
+    """Yield roles that nothing has, and profiles that would run at the same time on the same hosts."""
+    used = {member.role for member in profile.members}
+    for role in profile.roles:
+        if role not in used:
+            yield document.problem(("roles", role), f"role '{role}' is used by no profile of the suite", key=True)
+    if len([role for role, text in profile.roles.items() if text == REST]) > 1:
+        yield document.problem(("roles",), f"'{REST}' is allowed for one role", key=True)
+    for index, stage in enumerate(profile.stages):
+        seen: set[str] = set()
+        for inner, member in enumerate(stage if len(stage) > 1 else []):
+            place = ("suite", index, "together", inner)
+            if member.role is None:
+                yield document.problem(place, "missing key 'role': profiles that run together need one each")
+            elif member.role in seen:
+                yield document.problem((*place, "role"), f"role '{member.role}' runs one profile at a time")
+            seen.add(member.role or "")
 
 
 def _repeat_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from tui.model.criteria import DIRECTIONS, UNITS
 from tui.model.plain import HOSTS_AXIS
@@ -65,6 +65,28 @@ class SuiteMember(MatrixSpec):
     set: dict[str, Scalar] = Field(
         default_factory=dict, description="Parameters of it; '{name}' stands for a parameter of the suite"
     )
+    role: str | None = Field(None, description="Which hosts run it, by a name under roles; absent: all of them")
+
+
+class Together(MatrixSpec):
+    """Profiles of a suite that run at the same time, on different hosts."""
+
+    together: list[SuiteMember] = Field(
+        min_length=2, description="Profiles that run at the same time, each with a role of its own"
+    )
+
+
+def _form(entry: object) -> str:
+    """Return which form an entry of a suite has, so that an error is about that form alone."""
+    if isinstance(entry, Together) or (isinstance(entry, dict) and "together" in entry):
+        return "together"
+    return "member" if isinstance(entry, SuiteMember | dict) else "tag"
+
+
+SuiteEntry = Annotated[
+    Annotated[SuiteMember, Tag("member")] | Annotated[Together, Tag("together")] | Annotated[str, Tag("tag")],
+    Discriminator(_form),
+]
 
 
 def grid_points(sweep: SweepSpec) -> list[dict[str, Scalar]]:

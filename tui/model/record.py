@@ -163,6 +163,7 @@ class ProfileRecord(RecordPart):
     extends: list[str] = Field(default_factory=list, description="tags of the profiles that it changes, nearest first")
     bases: list[MultiLine] = Field(default_factory=list, description="the YAML of these, same order")
     members: list[MemberRecord] = Field(default_factory=list, description="the profiles of a suite")
+    roles: dict[str, str] = Field(default_factory=dict, description="hosts by role of a suite, as chosen: 50%, h[1-2]")
 
 
 class HeadlineRecord(RecordPart):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterable, Iterator
-from typing import Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -150,9 +150,11 @@ def models_of(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def flat(annotation: Any) -> Iterator[Any]:
-    """Yield the members of unions, and anything else as it is."""
+    """Yield the members of unions, and anything else as it is, without what annotates it."""
     if get_origin(annotation) in (Union, types.UnionType):
         for member in get_args(annotation):
             yield from flat(member)
+    elif get_origin(annotation) is Annotated:
+        yield from flat(get_args(annotation)[0])
     else:
         yield annotation

@@ -307,6 +307,8 @@ class RunningStep:
             index=self.step.index,
             name=self.step.name,
             tool=self.step.tool,
+            role=self.step.role or None,
+            together=self.step.together or None,
             state="running" if seen.state == "missing" else step_state(state, seen),  # a journal without step events
             attempt=seen.attempt,
             warmup=self.step.warmup,

@@ -125,6 +125,8 @@ def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
         in_flight=step.in_flight,
         phases=[phase_record(state, span, _command(seen, span)) for span in seen.phases],
         profile=step.profile or None,
+        role=step.role or None,
+        together=step.together or None,
         cell=step.cell or None,
         point=dict(step.point),
         warmup=step.warmup,

@@ -13,7 +13,7 @@ from tui.capacity.hold import HOLDS
 from tui.metrics import units
 from tui.metrics.repeat import repetitions_needed
 from tui.model.plain import some
-from tui.model.plan import Plan, Step, is_device, written_devices
+from tui.model.plan import Plan, Step, is_device, span_s, written_devices
 from tui.model.search import SAID
 from tui.model.shared_files import sharing_note
 from tui.record.cells import value_texts
@@ -220,7 +220,8 @@ def parts_of(plan: Plan) -> list[PlanPart]:
     """Return the profiles of a plan with what they sweep over, in order."""
     groups: dict[str, list[Step]] = {}
     for step in plan.steps:
-        groups.setdefault(step.profile or plan.profile.tag, []).append(step)
+        role = f" as {step.role}" if step.role else ""
+        groups.setdefault((step.profile or plan.profile.tag) + role, []).append(step)
     return [_part(profile, steps) for profile, steps in groups.items()]
 
 
@@ -230,9 +231,7 @@ def _part(profile: str, steps: list[Step]) -> PlanPart:
         for name, text in value_texts(step.cell, step.point).items():
             known = axes.setdefault(name, [])
             known += [text] if text not in known else []
-    spans = [step.expected_s for step in steps if not step.is_fill]
-    pauses = sum(step.pause_s for step in steps)
-    seconds = None if None in spans else pauses + sum(span or 0.0 for span in spans)
+    seconds = span_s(step for step in steps if not step.is_fill)
     cells = {step.cell_key for step in steps if not step.warmup}
     return PlanPart(profile, len(cells), len(steps), seconds, axes)
 
@@ -304,6 +303,7 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
         yield PlanFact("changed", changed_text(profile.changed))
     count = f"{len(plan.hosts)}: " if len(plan.hosts) > 1 else ""
     yield PlanFact("hosts", count, names=tuple(host.name for host in plan.hosts))
+    yield from (PlanFact("role", f"{role}: ", names=tuple(names)) for role, names in hosts_by_role(plan).items())
     yield from (PlanFact("from", each.spec, f"  {len(each.hosts)} hosts at {each.utc}") for each in plan.sources)
     if plan.servers:
         yield PlanFact("servers", "", " (looked at, no load)", tuple(server.name for server in plan.servers))
@@ -324,6 +324,11 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
         yield PlanFact("", f"predicted with {SAID[experiment.change]}: {experiment.prediction.text}")
     if added := added_text(plan):
         yield PlanFact(ADDS, added, "  (to the profile's options; see the job file)")
+
+
+def hosts_by_role(plan: Plan) -> dict[str, list[str]]:
+    """Return the hosts of each role of a suite, in the order of the plan."""
+    return {role: next(step.hosts for step in plan.steps if step.role == role) for role in plan.roles}
 
 
 def warnings(plan: Plan) -> list[str]:

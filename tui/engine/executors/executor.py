@@ -11,6 +11,7 @@ from tui.model.plan import Step
 if TYPE_CHECKING:
     from tui.engine.session.context import RunContext
     from tui.engine.session.history import History
+    from tui.engine.session.window import Window
     from tui.model.event import TaskStarted
 
 
@@ -33,8 +34,11 @@ class Executor(Protocol):
     async def try_ahead(self, ctx: RunContext) -> None:
         """Try what can be tried before anything is measured. Raises RunRefused (exit 3)."""
 
-    async def measure(self, ctx: RunContext, step: Step) -> None:
-        """Begin on all hosts at once, follow to the end, take results. Raises RunRefused, RunStopped."""
+    async def measure(self, ctx: RunContext, step: Step, window: Window) -> None:
+        """Begin on all hosts at once, follow to the end, take results. Raises RunRefused, RunStopped.
+
+        It meets the steps that run at the same time twice in `window`: when its hosts are armed, and before GO.
+        """
 
     async def adopt(self, ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]) -> AdoptedStep:
         """Follow what a dead engine has left running to its end; `tasks` are those of the step, by host."""

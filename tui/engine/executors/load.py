@@ -25,14 +25,15 @@ async def run_load(
     ctx: RunContext, runs: Sequence[TaskRun], state: HostStateName, expected_s: float | None
 ) -> dict[str, Outcome]:
     """Follow started commands to their end and return each host's outcome."""
-    ctx.active = {run.session.name: run for run in runs}
+    ctx.active |= {run.session.name: run for run in runs}
     followers = {run.session.name: asyncio.create_task(_follow(run, state)) for run in runs}
     watcher = asyncio.create_task(_watch(ctx, runs, set(followers.values()), expected_s))
     try:
         await asyncio.wait(followers.values()) if followers else None
         return {name: follower.result() for name, follower in followers.items()}
     finally:
-        ctx.active = {}
+        for run in runs:
+            ctx.active.pop(run.session.name, None)
         watcher.cancel()
         await asyncio.gather(watcher, return_exceptions=True)
 
@@ -69,7 +70,7 @@ async def _watch(
     overtime = None if expected_s is None else expected_s + OVERTIME_S
     try:
         async with asyncio.timeout(overtime):
-            await _reason_to_end(ctx, followers)
+            await _reason_to_end(ctx, followers, beside=any(run.step.together for run in runs))
     except TimeoutError:
         for run in runs:
             _name_late(run)
@@ -119,8 +120,11 @@ def _name_late(run: TaskRun) -> None:
         run.session.problem(run.phase, "overtime", late, fatal=False)
 
 
-async def _reason_to_end(ctx: RunContext, followers: set[asyncio.Task[Outcome]]) -> None:
-    """Wait until somebody asks to stop, or a host is lost whose loss shall end the run."""
+async def _reason_to_end(ctx: RunContext, followers: set[asyncio.Task[Outcome]], *, beside: bool) -> None:
+    """Wait until somebody asks to stop, or a host is lost whose loss shall end the run.
+
+    `beside`: other steps run at the same time, and are stopped too.
+    """
     asked = asyncio.create_task(ctx.stop_event.wait())
     waiting: set[asyncio.Task[Outcome]] = set(followers)
     try:
@@ -134,6 +138,8 @@ async def _reason_to_end(ctx: RunContext, followers: set[asyncio.Task[Outcome]])
             if lost and ctx.plan.on_host_loss == "stop":
                 ctx.given_up = "a host was lost; the run stops, as asked (on_host_loss: stop)"
                 ctx.say("warning", ctx.given_up)
+                if beside:
+                    ctx.request_stop("stop", reason=ctx.given_up)
                 return
             if not waiting:
                 await asked

@@ -47,6 +47,7 @@ from tui.workloads.mpi import REPORTS, ProxyReader, ReportsReader, host_result, 
 
 if TYPE_CHECKING:
     from tui.engine.session.history import History
+    from tui.engine.session.window import Window
 
 
 def own_directory(ctx: RunContext, launch: MpiLaunch) -> str:
@@ -224,7 +225,7 @@ async def _finish_trial(job: MpiJob, head: HostSession) -> None:
     refuse_failed(JUDGE, job.sessions.values())
 
 
-async def measure_program(ctx: RunContext, step: Step) -> None:
+async def measure_program(ctx: RunContext, step: Step, window: Window) -> None:
     """Run one program over all hosts of a step and take its result. Leaves no rank behind, and names files."""
     cluster = ctx.ahead.get(key_of(step))
     if cluster is None:
@@ -237,7 +238,7 @@ async def measure_program(ctx: RunContext, step: Step) -> None:
     try:
         with ctx.phase("barrier", step.index):
             await ctx.journal.settled()
-            await arm(job)
+            await arm(job, window)
         with ctx.phase("measure", step.index):
             iterations = cluster.launch.iterations
             ctx.journal.append(MetadataPhase(t=0.0, step=step.index, phase="", iteration=0, iterations=iterations))
@@ -249,14 +250,18 @@ async def measure_program(ctx: RunContext, step: Step) -> None:
         await tidy(ctx, sessions_of(ctx, step), cluster.launch)
 
 
-async def arm(job: MpiJob) -> None:
-    """Have mpiexec and all proxies ready. Raises RunRefused, RunStopped."""
-    begun = False
+async def arm(job: MpiJob, window: Window) -> None:
+    """Have mpiexec and all proxies ready, and the other steps of the window. Raises RunRefused, RunStopped."""
+    begun = ready = False
     try:
         begun = await job.start()
         job.ctx.check_stop()
+        if begun:
+            await window.meet(job.ctx)
+            await window.meet(job.ctx)
+        ready = begun
     finally:
-        if not begun or job.ctx.stop_mode is not None:
+        if not ready:
             await job.give_up()
     if not begun:
         session = job.sessions[job.cause.host or job.cluster.head]
@@ -397,16 +402,16 @@ async def try_ahead(ctx: RunContext) -> None:
         await try_out(ctx, step, ctx.ahead[key])
 
 
-async def measure(ctx: RunContext, step: Step) -> None:
+async def measure(ctx: RunContext, step: Step, window: Window) -> None:
     """Run one program over all hosts of a step and take its result."""
-    await measure_program(ctx, step)
+    await measure_program(ctx, step, window)
 
 
 async def adopt(ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]) -> AdoptedStep:  # noqa: ARG001
     """Follow a program whose engine died to its end."""
-    problems = ctx.journal.problems
+    problems = ctx.journal.problems_on(step.hosts)
     alive, outcome = await adopt_program(ctx, step, tasks)
     whole, cut = outcome.reason == "exit" and outcome.exit_code == 0, ctx.stop_mode is not None
-    ok = whole and problems == ctx.journal.problems and not cut
+    ok = whole and problems == ctx.journal.problems_on(step.hosts) and not cut
     ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok, cut=cut or not whole))
     return AdoptedStep(alive, whole)

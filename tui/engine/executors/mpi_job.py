@@ -347,7 +347,7 @@ class MpiJob:
         for task in followers.values():
             task.cancel()
         await asyncio.gather(*followers.values(), return_exceptions=True)
-        await self.ctx.telemetry.end()  # the sweep ends it too
+        await self.ctx.telemetry.end(self.step.index)  # the sweep ends it too
         await self._sweep()
 
     async def _stop(

@@ -35,6 +35,7 @@ from tui.engine.session.targets import (
     still_free,
 )
 from tui.engine.session.task import Outcome, TaskLoad, TaskRun
+from tui.engine.session.window import Window
 from tui.journal.step import DATA_GONE, LEFT_BEHIND
 from tui.model.event import FileCreated, HostStateName, PhaseName, StepEnded, TaskStarted
 from tui.model.plan import Step, is_device
@@ -56,11 +57,10 @@ ENDS = {
 }
 
 
-async def measure(ctx: RunContext, step: Step) -> None:
+async def measure(ctx: RunContext, step: Step, window: Window) -> None:
     """Arm all hosts, say GO to all, follow them to the end, take their results."""
     with ctx.phase("barrier", step.index):
-        runs = await arm_all(ctx, step)
-        await ctx.journal.settled()
+        runs = await arm_all(ctx, step, window)
     with ctx.phase("measure", step.index, expected_s=step.expected_s):
         await say_go(ctx, runs)
         outcomes = await run_load(ctx, runs, "running", step.expected_s)
@@ -116,24 +116,29 @@ def task_run(
     return run
 
 
-async def arm_all(ctx: RunContext, step: Step) -> list[TaskRun]:
-    """Have the command of every host started and waiting for GO. Refuses when a host cannot."""
+async def arm_all(ctx: RunContext, step: Step, window: Window) -> list[TaskRun]:
+    """Have the command of every host, of other steps of the window too, started and waiting for GO.
+
+    Refuses when a host cannot.
+    """
     runs = [task_run(ctx, step, session) for session in ctx.taking_part(step)]
     await asyncio.gather(*(look_for_directories(ctx, step, run.session) for run in runs))
     try:
         await on_runs(ctx, ARM, runs, _arm)
         await still_free(ctx, step)
         await check_unchanged(ctx, step)
+        await window.meet(ctx)
         await on_runs(ctx, ARM, runs, TaskRun.stand_by)  # the first were armed a while ago
-        ctx.check_stop()
+        for run in runs:
+            announce_new_files(ctx, run, step)
+        await ctx.journal.settled()
+        await window.meet(ctx)
     except (RunRefused, RunStopped):
         armed = [run for run in runs if run.streaming and not run.session.failed]
         await on_runs(ctx, DISARM, armed, _disarm, _still_armed)
         for run in runs:
             run.keep()
         raise
-    for run in runs:
-        announce_new_files(ctx, run, step)
     return runs
 
 
@@ -226,7 +231,7 @@ def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
 
 async def adopt(ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]) -> AdoptedStep:
     """Follow a measurement, a command on each host, to its end, and take its results."""
-    problems = ctx.journal.problems
+    problems = ctx.journal.problems_on(step.hosts)
     with ctx.phase("measure", step.index, expected_s=step.expected_s):
         runs = await reopen_all(ctx, history, step, tasks)
         alive = [run.alive for run in runs]
@@ -239,7 +244,7 @@ async def adopt(ctx: RunContext, history: History, step: Step, tasks: dict[str, 
     everywhere = len(runs) == len(tasks)
     whole = everywhere and all(outcome.reason == "exit" for outcome in outcomes.values())
     before = len(history.at(step.index).problems)
-    ok = whole and not before and problems == ctx.journal.problems
+    ok = whole and not before and problems == ctx.journal.problems_on(step.hosts)
     ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok, cut=not whole))
     return AdoptedStep(everywhere and all(alive), whole)
 

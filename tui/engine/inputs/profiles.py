@@ -172,7 +172,8 @@ def _shipped(file: ProfileFile, shelf: Shelf) -> CatalogueEntry | None:
     """Return the entry of a preset by its bare data: tests look at all of them; None when it needs the user's files."""
     try:
         data = load("".join(_LISTED.findall(file.text or "")), str(file.path)).data
-        members = [each if isinstance(each, str) else each["profile"] for each in data.get("suite", ())]
+        entries = [inner for each in data.get("suite", ()) for inner in _inner(each)]
+        members = [each if isinstance(each, str) else each["profile"] for each in entries]
         if file.base or any(shelf.own(tag) for tag in members):
             return None
         about = _meaning(data["headline"]) if "headline" in data else f"{len(members)} profiles"
@@ -180,6 +181,11 @@ def _shipped(file: ProfileFile, shelf: Shelf) -> CatalogueEntry | None:
         return CatalogueEntry(data["profile"], data["title"], file.path, True, data["tool"], about, device=device)
     except (UsageError, LookupError, TypeError):
         return None
+
+
+def _inner(entry: Any) -> list[Any]:
+    """Return the profiles of one entry of a suite."""
+    return entry["together"] if isinstance(entry, dict) and "together" in entry else [entry]
 
 
 def _meaning(headline: dict[str, Any]) -> str:
@@ -212,9 +218,10 @@ def _profile(text: str, path: Path, shelf: Shelf) -> tuple[Profile, tuple[tuple[
 
 def _members(profile: Profile, text: str, path: Path, shelf: Shelf) -> dict[str, LoadedProfile]:
     """Return the profiles of a suite. Raises UsageError that points at the one which is not there."""
+    from tui.model.profile_check import placed_members
+
     members: dict[str, LoadedProfile] = {}
-    for index, member in enumerate(profile.members):
-        place = ("suite", index)
+    for place, member in placed_members(profile):
         try:
             file = shelf.find(member.profile, path)
             if file is None or file.text is None:
@@ -230,8 +237,18 @@ def _members(profile: Profile, text: str, path: Path, shelf: Shelf) -> dict[str,
             hint = did_you_mean(unknown[0], loaded.profile.params)
             message = f"{member.profile} has no parameter '{unknown[0]}'{hint}"
             raise UsageError(load(text, str(path)).problem((*place, "set", unknown[0]), message, key=True))
+        if "together" in place and (key := measured_often(loaded.profile)):
+            message = f"{member.profile} has '{key}': what runs together is measured once; repeat the suite instead"
+            raise UsageError(load(text, str(path)).problem(place, message))
         members[member.profile] = loaded
     return members
+
+
+def measured_often(profile: Profile) -> str:
+    """Return the key for which a profile is measured more than once; empty: it is measured once."""
+    if profile.sweep is not None:
+        return "sweep"
+    return "repeat" if profile.repeat != 1 else ""
 
 
 def is_path(name: str) -> bool:

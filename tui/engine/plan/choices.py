@@ -29,6 +29,7 @@ class Words(Struct, frozen=True):
     repeat: str = "--repeat"
     sweep: str = "--sweep"
     attest: str = "--attest "
+    role: str = "--role"
     name_limits: str = "--slo 'p99.9<2ms', the field limits on Review"
     name_hosts: str = "name more with --hosts"
     no_search: str = "--no-search was given"

@@ -17,6 +17,7 @@ from tui.model.plan import Headline, Plan, ProfileRef, SourceUse, Step, Until
 from tui.model.problem import UsageError
 from tui.model.profile import ParamValue, Profile, parse_param, resolve_params
 from tui.model.profile_parts import axes
+from tui.model.roles import chosen_roles
 from tui.model.search import Search
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Choices(Struct, frozen=True):
     telemetry: bool = True
     servers: Sequence[HostAddress] = ()
     precondition: bool = True  # False: the profile's preconditioning is left out, and the run says so
+    roles: Mapping[str, str] = field(default_factory=dict)  # hosts by role of a suite, as typed
     attest: Mapping[str, str] = field(default_factory=dict)  # yes, no or unknown, by id of what the profile asks
     sources: Sequence[SourceUse] = ()  # what the hosts and servers are from
     search: SearchChoice = field(default_factory=SearchChoice)  # beyond what the profile searches for by itself
@@ -52,7 +54,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
     """Return the plan of one run. Raises UsageError with every problem of parameters and hosts at once."""
     check_choices(choices)
     profile = loaded.profile
-    wanted = MatrixChoice(choices.repeat, choices.sweep, choices.precondition, choices.words)
+    wanted = MatrixChoice(choices.repeat, choices.sweep, choices.precondition, choices.words, choices.roles)
     hosts = list(choices.hosts)
     search = search_of(loaded, choices.search, len(hosts), choices.words)
     said: list[str] = []
@@ -99,6 +101,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         no_precondition=not choices.precondition and asks_for_precondition(loaded),
         thresholds=dict(profile.findings),
         criteria=list(profile.thresholds),
+        roles=chosen_roles(profile.roles, choices.roles),
         attested=attested(loaded, choices.attest, choices.words),
         note=choices.note,
         tags=dict(choices.tags),

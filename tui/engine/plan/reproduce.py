@@ -35,6 +35,7 @@ class Again:
     sweep: dict[str, list[str]] = field(default_factory=dict)
     cleanup: bool | None = None
     precondition: bool = True
+    roles: dict[str, str] = field(default_factory=dict)
     search: SearchChoice | None = None  # None: as the profile says
     remarks: tuple[str, ...] = ()
 
@@ -55,6 +56,7 @@ def choices_again(plan: Plan, loaded: LoadedProfile) -> Again:
         overrides=overrides,
         repeat=repeat,
         sweep=sweep,
+        roles={role: text for role, text in plan.roles.items() if loaded.profile.roles.get(role) not in (None, text)},
         cleanup=None if plan.cleanup == profile.prepare.cleanup else plan.cleanup,
         precondition=not plan.no_precondition,
         search=_search(plan, profile),
@@ -123,7 +125,8 @@ def _sweep(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> d
 
 
 def _planned(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str], repeat: int | None) -> list[Step]:
-    return build_steps(loaded, overrides, MatrixChoice(repeat, {}, not plan.no_precondition), plan.hosts)
+    wanted = MatrixChoice(repeat, {}, not plan.no_precondition, roles=plan.roles)
+    return build_steps(loaded, overrides, wanted, plan.hosts)
 
 
 def _most(steps: Sequence[Step]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -21,6 +22,7 @@ from tui.model.profile_check import said_twice
 from tui.model.profile_model import idle_params
 from tui.model.profile_parts import MAX_STEPS, SweepSpec, axes, grid_points, host_counts, with_values, without
 from tui.model.quantities import parse_duration, parse_size
+from tui.model.roles import chosen_roles, hosts_by_role
 
 if TYPE_CHECKING:
     from tui.engine.inputs.profiles import LoadedProfile
@@ -136,6 +138,7 @@ class MatrixChoice(Struct, frozen=True):
     sweep: Mapping[str, Sequence[str]] | None = None
     precondition: bool = True
     words: Words = OPTIONS
+    roles: Mapping[str, str] | None = None  # hosts by role, as typed
 
 
 class PlannedProfile(Struct, frozen=True):
@@ -151,28 +154,61 @@ class PlannedProfile(Struct, frozen=True):
     member: bool = False
     made: int = 0  # repetitions in earlier rounds of the suite
     apart: tuple[str, ...] = ()  # parameters that tell it from other members of the same profile
+    role: str = ""
+    beside: tuple[str, ...] = ()  # the roles of those that run at the same time
+    stage: int = 0  # of the suite; members of one stage run at the same time
 
 
 def build_steps(
     loaded: LoadedProfile, overrides: Overrides, wanted: MatrixChoice, hosts: Sequence[HostAddress]
 ) -> list[Step]:
     """Return all steps of a run. Raises UsageError with every problem of parameters at once."""
+    assigned = roles_of(loaded.profile, wanted, hosts)
     steps: list[Step] = []
     for turn in range(suite_rounds(loaded.profile, wanted)):
-        for planned in planned_profiles(loaded, overrides, wanted):
-            planned = planned if wanted.precondition else unprepared(planned)
-            own: list[Step] = []
-            for step in _steps_of(replace(planned, made=turn * planned.most), hosts):
-                own.append(step)
-                if len(steps) + len(own) > MAX_STEPS:
+        members = planned_profiles(loaded, overrides, wanted)
+        for _, stage in groupby(members, key=lambda member: member.stage):
+            found: list[Step] = []
+            for planned in stage:
+                found += _own_steps(planned, turn, assigned.get(planned.role, hosts), wanted, [*steps, *found])
+                if len(steps) + len(found) > MAX_STEPS:
                     tag = loaded.profile.profile
                     raise UsageError(f"{tag}: more than {MAX_STEPS} steps; sweep less, or repeat less")
-            check_points(planned.profile, own, axes(planned.sweep or SweepSpec()))
-            steps += with_fill(planned.profile, own, steps)
+            steps += _at_the_same_time(found)
     if not steps:
         tag = loaded.profile.profile
         raise UsageError(f"{tag}: no point is left: every number of hosts leaves one without a share")
     return [replace(step, index=index, pause_s=step.pause_s if index else 0.0) for index, step in enumerate(steps)]
+
+
+def _own_steps(
+    planned: PlannedProfile, turn: int, hosts: Sequence[HostAddress], wanted: MatrixChoice, before: Sequence[Step]
+) -> list[Step]:
+    """Return the steps of one profile behind the one that fills its files; at most MAX_STEPS and one."""
+    planned = planned if wanted.precondition else unprepared(planned)
+    own = list(islice(_steps_of(replace(planned, made=turn * planned.most), hosts), MAX_STEPS + 1))
+    check_points(planned.profile, own, axes(planned.sweep or SweepSpec()))
+    return list(with_fill(planned.profile, own, before))
+
+
+def _at_the_same_time(steps: Sequence[Step]) -> list[Step]:
+    """Return the steps of one stage of a suite: first what is not measured, each alone, then the rest together."""
+    if not any(step.together for step in steps):
+        return list(steps)
+    return [*(replace(step, together=0) for step in steps if step.warmup), *(step for step in steps if not step.warmup)]
+
+
+def roles_of(profile: Profile, wanted: MatrixChoice, hosts: Sequence[HostAddress]) -> dict[str, list[HostAddress]]:
+    """Return the hosts of each role of a suite. Raises UsageError that names the profile or the option."""
+    given = wanted.roles or {}
+    try:
+        roles = chosen_roles(profile.roles, given)
+    except UsageError as error:
+        raise UsageError([Problem(f"{wanted.words.role}: {each.message}") for each in error.problems]) from None
+    try:
+        return hosts_by_role(roles, hosts)
+    except UsageError as error:
+        raise UsageError([Problem(f"{profile.profile}: {each.message}") for each in error.problems]) from None
 
 
 def unprepared(planned: PlannedProfile) -> PlannedProfile:
@@ -242,15 +278,24 @@ def _planned_members(loaded: LoadedProfile, overrides: Overrides, wanted: Matrix
     params = resolve_params(suite, own)
     texts = {name: value_text(suite.params[name].kind, value) for name, value in params.items()}
     every = []
-    for member in suite.members:
-        profile = loaded.members[member.profile].profile
-        given = {name: expand(value, texts) for name, value in member.set.items()}
-        given |= {name: value for name, value in overrides.items() if name not in own and name in profile.params}
-        every.append((profile, given))
-    found = [
-        (_planned(profile, given, MatrixChoice(), member=True), told_apart(profile, every)) for profile, given in every
+    for number, stage in enumerate(suite.stages):
+        for member in stage:
+            profile = loaded.members[member.profile].profile
+            given = {name: expand(value, texts) for name, value in member.set.items()}
+            given |= {name: value for name, value in overrides.items() if name not in own and name in profile.params}
+            beside = tuple(each.role or "" for each in stage if each is not member)
+            every.append((profile, given, member.role or "", beside, number))
+    given_to = [(profile, given) for profile, given, *_ in every]
+    return [
+        replace(
+            _planned(profile, given, MatrixChoice(), member=True),
+            apart=told_apart(profile, given_to),
+            role=role,
+            beside=beside,
+            stage=number,
+        )
+        for profile, given, role, beside, number in every
     ]
-    return [replace(planned, apart=apart) for planned, apart in found]
 
 
 def told_apart(profile: Profile, members: Sequence[tuple[Profile, Overrides]]) -> tuple[str, ...]:
@@ -303,7 +348,7 @@ def _at_point(planned: PlannedProfile, values: Mapping[str, Scalar]) -> Params:
 
 def _cell_steps(planned: PlannedProfile, params: Params, point: Params, hosts: Sequence[HostAddress]) -> Iterator[Step]:
     profile = planned.profile
-    cell = cell_key(profile, point)
+    cell = cell_key(profile, point) + role_text(planned)
     pause = span_of(profile.pause, params)
     yield from rounds_at(planned, params, point, hosts, cell)
     if warmup := span_of(profile.warmup, params):
@@ -345,7 +390,15 @@ def _one(
         latency_kind=step.latency_kind or (profile.latency if planned.member else None),
         drop_caches=profile.drop_caches if planned.member else None,
         until=planned.until if planned.member else None,
+        role=planned.role,
+        together=planned.stage + 1 if planned.beside else 0,
     )
+
+
+def role_text(planned: PlannedProfile) -> str:
+    """Return what tells a profile in a role from the same one elsewhere, or alone: `` as readers with writers``."""
+    beside = f" with {', '.join(planned.beside)}" if planned.beside else ""
+    return f" as {planned.role}{beside}" if planned.role else ""
 
 
 def cell_key(profile: Profile, point: Mapping[str, ParamValue]) -> str:

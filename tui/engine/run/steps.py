@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 
 from tui.engine.executors.lookup import executor_of
@@ -17,18 +18,20 @@ from tui.engine.session.context import (
     HostsAway,
     RunContext,
     RunRefused,
+    RunStopped,
     on_hosts,
 )
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import check_unchanged, still_free
 from tui.engine.session.telemetry import quiet_s
+from tui.engine.session.window import Window
 from tui.metrics import units
 from tui.metrics.figures import over_hosts, value_of
 from tui.metrics.registry import headline_text
 from tui.metrics.repeat import relative_ci
 from tui.metrics.steady import Round, is_steady, round_of, rounds_before, window_over, window_text
 from tui.model.event import CacheDropped, StepEnded, StepStarted
-from tui.model.plan import Step
+from tui.model.plan import Step, at_once
 from tui.remote.agent import CacheDrop
 from tui.remote.transport import HostError
 
@@ -119,7 +122,7 @@ async def run_steps(ctx: RunContext, steps: Sequence[Step]) -> None:
 
 async def _measured(ctx: RunContext, step: Step) -> None:
     """Measure a point of a search."""
-    await pause(ctx, step)
+    await pause(ctx, [step])
     await bring_back(ctx)
     if away := [name for name in step.hosts if name not in {session.name for session in ctx.alive}]:
         raise HostsAway(away)
@@ -128,59 +131,114 @@ async def _measured(ctx: RunContext, step: Step) -> None:
 
 
 async def _in_turn(ctx: RunContext, steps: Sequence[Step]) -> None:
-    alone = len(ctx.plan.steps) == 1
-    for step in steps:
+    for group in at_once(steps):
         ctx.check_stop()
         if ctx.given_up:
             raise RunRefused("partial", EXIT_PARTIAL, ctx.given_up)
-        if known := known_well_enough(ctx, step) or steady_already(ctx, step):
-            ctx.skipped.add(step.index)
-            ctx.journal.append(StepEnded(t=0.0, step=step.index, skipped=True, reason=known))
+        if _left_out(ctx, group):
             continue
-        await pause(ctx, step)
+        await pause(ctx, group)
         await bring_back(ctx)
-        check_filled(ctx, step)
+        for step in group:
+            check_filled(ctx, step)
         try:
-            await run_step(ctx, step)
-            tell_round(ctx, step)
+            await (run_together(ctx, group) if group[0].together else run_step(ctx, group[0]))
+            tell_round(ctx, group[0])
         except RunRefused as refused:
-            if alone:
+            if len(ctx.plan.steps) == len(group):
                 raise
-            ctx.say("error", f"{step.name}: {refused.reason}; going on with the next one")
+            names = " and ".join(step.name for step in group)
+            ctx.say("error", f"{names}: {refused.reason}; going on with the next one")
+
+
+def _left_out(ctx: RunContext, group: Sequence[Step]) -> bool:
+    """Journal that a step need not be run, where that is so. Steps that run together are always run."""
+    step = group[0]
+    known = "" if step.together else known_well_enough(ctx, step) or steady_already(ctx, step)
+    if known:
+        ctx.skipped.add(step.index)
+        ctx.journal.append(StepEnded(t=0.0, step=step.index, skipped=True, reason=known))
+    return bool(known)
 
 
 async def run_step(ctx: RunContext, step: Step) -> None:
     """Prepare and measure one step."""
-    ctx.journal.append(StepStarted(t=0.0, step=step.index, attempt=step.attempt))
+    async with _journalled(ctx, step):
+        await _prepare(ctx, step)
+        await _measure(ctx, step, Window())
+
+
+async def run_together(ctx: RunContext, steps: Sequence[Step]) -> None:
+    """Prepare steps one after the other, then measure them at the same time, each on its own hosts.
+
+    Raises RunStopped, and RunRefused when one cannot start; a step that fails later leaves the others alone.
+    """
+    window, preparing = Window(len(steps)), asyncio.Lock()
+
+    async def one(step: Step) -> None:
+        async with _journalled(ctx, step):
+            try:
+                async with preparing:
+                    await _prepare(ctx, step)
+                await window.meet(ctx)
+                await _measure(ctx, step, window)
+            except BaseException as fault:
+                await window.leave(f"{step.name}: {fault.reason if isinstance(fault, RunRefused) else 'cut off'}")
+                raise
+
+    ends = await asyncio.gather(*map(one, steps), return_exceptions=True)
+    faults = [end for end in ends if isinstance(end, BaseException)]
+    if faults:
+        raise min(faults, key=_rank)
+
+
+def _rank(fault: BaseException) -> int:
+    """Return which of several faults says most: one of ours, then a stop, then a refusal."""
+    return 2 if isinstance(fault, RunRefused) else 1 if isinstance(fault, RunStopped) else 0
+
+
+@asynccontextmanager
+async def _journalled(ctx: RunContext, step: Step) -> AsyncIterator[None]:
+    """Journal that a step begins, and how it ended; its telemetry ends with it."""
+    hosts = step.hosts if step.together else []
+    ctx.journal.append(StepStarted(t=0.0, step=step.index, attempt=step.attempt, hosts=hosts))
     for session in ctx.sessions:
         session.holds.discard(step.index)  # what it has of an earlier attempt is not wanted any more
-    problems, reason = ctx.journal.problems, "cut off"
+    problems, reason = ctx.journal.problems_on(step.hosts), "cut off"
     try:
-        name_the_absent(ctx, step)
-        if not ctx.taking_part(step):
-            raise RunRefused("failed", EXIT_PARTIAL, "no host is left")
-        await take_locks(ctx)
-        await look_at_quiet_hosts(ctx, step)
-        await still_free(ctx, step)
-        await check_unchanged(ctx, step)
-        await make_directories(ctx, step)
-        await layout(ctx, step)
-        ctx.check_stop()
-        await look_at_written(ctx, step)
-        await look_at_content(ctx, step, "read")
-        await drop_caches(ctx, step)
-        await executor_of(step).measure(ctx, step)
-        await look_at_content(ctx, step, "written")
+        yield
         reason = ""
     except RunRefused as refused:
         reason = refused.reason
         raise
     finally:
-        await ctx.telemetry.end()
+        await ctx.telemetry.end(step.index)
         cut = ctx.stop_mode is not None and not ctx.is_whole(step)
-        ok = not reason and not cut and problems == ctx.journal.problems
+        ok = not reason and not cut and problems == ctx.journal.problems_on(step.hosts)
         early = ctx.ended_early.get(step.index, "") if ok else ""
         ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok, cut=cut or bool(early), reason=reason or early))
+
+
+async def _prepare(ctx: RunContext, step: Step) -> None:
+    """Do what a step needs before its hosts are armed. Raises RunRefused, RunStopped."""
+    name_the_absent(ctx, step)
+    if not ctx.taking_part(step):
+        raise RunRefused("failed", EXIT_PARTIAL, "no host is left")
+    await take_locks(ctx)
+    await look_at_quiet_hosts(ctx, step)
+    await still_free(ctx, step)
+    await check_unchanged(ctx, step)
+    await make_directories(ctx, step)
+    await layout(ctx, step)
+    ctx.check_stop()
+    await look_at_written(ctx, step)
+    await look_at_content(ctx, step, "read")
+    await drop_caches(ctx, step)
+
+
+async def _measure(ctx: RunContext, step: Step, window: Window) -> None:
+    await executor_of(step).measure(ctx, step, window)
+    await look_at_content(ctx, step, "written")
 
 
 async def look_at_quiet_hosts(ctx: RunContext, step: Step) -> None:
@@ -225,8 +283,9 @@ def known_well_enough(ctx: RunContext, step: Step) -> str:
     return f"known to ±{units.share(width, 1)} after {len(values)} repetitions"
 
 
-async def pause(ctx: RunContext, step: Step) -> None:
-    """Let time pass without load, as planned."""
+async def pause(ctx: RunContext, steps: Sequence[Step]) -> None:
+    """Let time pass without load before steps that run together, as planned."""
+    step = max(steps, key=lambda step: step.pause_s)
     if step.pause_s:
         with ctx.phase("pause", step.index, expected_s=step.pause_s):
             await ctx.unless_stopped(asyncio.sleep(step.pause_s))

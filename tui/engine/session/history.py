@@ -33,11 +33,9 @@ class History(Struct):
         return self.seen.end is not None
 
     @property
-    def step(self) -> int | None:
-        """The step that goes on."""
-        if self.ended:
-            return None
-        return next((step.index for step in self.seen.steps.values() if step.state == "running"), None)
+    def running(self) -> list[int]:
+        """The steps that go on: several, when they run at the same time."""
+        return [] if self.ended else [step.index for step in self.seen.steps.values() if step.state == "running"]
 
     @property
     def zero_ms(self) -> float | None:
@@ -59,10 +57,14 @@ class History(Struct):
         """Results by step and host."""
         return {(step.index, host): each for step in self.seen.steps.values() for host, each in step.results.items()}
 
-    def unfinished(self) -> list[TaskStarted]:
-        """Return the commands whose end or result is not in the journal, of the newest step that has any."""
+    def unfinished(self, plan: Plan) -> dict[int, list[TaskStarted]]:
+        """Return by step the commands whose end or result is not in the journal.
+
+        Of the newest step that has any, and of those that run at the same time.
+        """
         by_step = {step.index: step.open_loads for step in self.seen.steps.values() if step.open_loads}
-        return by_step[max(by_step)] if by_step else []
+        beside = {step.index for step in steps_beside(plan, max(by_step))} if by_step else set[int]()
+        return {index: loads for index, loads in by_step.items() if index in beside}
 
     def uncollected(self, plan: Plan) -> dict[int, list[TaskStarted]]:
         """Return by step the loads whose output was left on hosts that were away; that of MPI cannot be fetched."""
@@ -83,12 +85,14 @@ class History(Struct):
     def missing(self, plan: Plan, *, failed: bool) -> list[Step]:
         """Return the steps that were not measured to their end; with `failed` those too that ended with errors.
 
-        A counter-experiment compares two loads one right after the other: when one is missing, both are.
+        A counter-experiment compares two loads one right after the other: when one is missing, both are; and so are
+        steps that run at the same time.
         """
         wanted = self.skipped & {step.index for step in plan.slots} if self._searches_on(plan) else set[int]()
         lacking = [step for step in plan.steps if step.index in wanted or self._is_missing(self.at(step.index), failed)]
         if lacking and plan.proves is not None:
             return list(plan.steps)
+        lacking = [each for step in lacking for each in steps_beside(plan, step.index)]
         return sorted({step.index: step for step in (*warmups_of(plan, lacking), *lacking)}.values(), key=by_index)
 
     def _searches_on(self, plan: Plan) -> bool:
@@ -123,6 +127,12 @@ class History(Struct):
         """Host problems so far, those of steps that were made again left out."""
         of_steps = sum(len(step.problems) for step in self.seen.steps.values())
         return len(self.seen.run_problems) - self.seen.run_problems_over + of_steps
+
+
+def steps_beside(plan: Plan, index: int) -> list[Step]:
+    """Return a step and those that run at the same time, in the order of the plan."""
+    number = plan.steps[index].together
+    return [step for step in plan.steps if step.together == number] if number else [plan.steps[index]]
 
 
 def by_index(step: Step) -> int:

@@ -276,12 +276,12 @@ class TelemetryRun:
 
 @dataclass
 class Telemetry:
-    """The telemetry of a run: one step after the other."""
+    """The telemetry of a run: that of the steps that go on."""
 
     plan: Plan
     journal: Journal
     looked: bool = False  # whether hosts have been looked at while they were quiet
-    runs: list[TelemetryRun] = field(default_factory=list)  # of the step that goes on
+    runs: list[TelemetryRun] = field(default_factory=list)  # of the steps that go on
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def begin(
@@ -297,12 +297,13 @@ class Telemetry:
         """
         if not self.plan.telemetry:
             return
-        self.runs = [TelemetryRun(session, step, self.plan) for session in sessions]
-        self.runs += [TelemetryRun(each, step, self.plan, "server") for each in servers if not each.failed]
-        for run in self.runs:
+        begun = [TelemetryRun(session, step, self.plan) for session in sessions]
+        begun += [TelemetryRun(each, step, self.plan, "server") for each in servers if not each.failed]
+        self.runs += begun
+        for run in begun:
             run.reader.after_ms = journalled_ms.get(run.session.name, 0)
             self._keep(asyncio.create_task(run.run()))
-        await _all_set([run.begun for run in self.runs], STARTED_S)
+        await _all_set([run.begun for run in begun], STARTED_S)
 
     async def seen_quiet(self) -> None:
         """Wait a little until every host has told of a quiet second: a busy one is late with it, and matters most."""
@@ -314,10 +315,11 @@ class Telemetry:
         for run in self.runs:
             run.reader.quiet = now
 
-    async def end(self) -> None:
-        """End what was begun for the step that is over; the last lines may still arrive."""
-        runs, self.runs = self.runs, []
-        for run in runs:
+    async def end(self, step: int | None = None) -> None:
+        """End what was begun for a step that is over, or for all; the last lines may still arrive."""
+        over = [run for run in self.runs if step in (None, run.reader.step)]
+        self.runs = [run for run in self.runs if run not in over]
+        for run in over:
             run.over = True
             self._keep(asyncio.create_task(run.end()))
 
