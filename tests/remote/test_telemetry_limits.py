@@ -12,7 +12,7 @@ import pytest
 from tests.lab.proctree import ProcTree
 from tests.remote.test_telemetry import AWKS, rows
 from tui.remote.scripts import functions
-from tui.remote.telemetry import TelemetryLine, TelemetryLines, Values, telemetry_command, telemetry_files
+from tui.remote.telemetry import TelemetryLine, TelemetryLines, telemetry_command, telemetry_files
 
 
 def cpu_stat(periods: int, throttled: int) -> str:
@@ -41,14 +41,14 @@ CPU_GROUPS = Path("/sys/fs/cgroup/cpu")
 
 @pytest.fixture
 def cpu_group() -> Iterator[Path]:
-    """A control group that may use half of a CPU."""
+    """A control group that may use a tenth of a CPU: less than its share of a machine that others keep busy."""
     group = CPU_GROUPS / f"benchtui-test-{os.getpid()}"
     try:
         group.mkdir()
     except OSError as error:
         pytest.skip(f"no control groups of CPU can be made here: {error}")
     try:
-        (group / "cpu.cfs_quota_us").write_text("50000")
+        (group / "cpu.cfs_quota_us").write_text("10000")
         yield group
         for pid in (group / "cgroup.procs").read_text().split():
             (CPU_GROUPS / "cgroup.procs").write_text(pid)
@@ -65,7 +65,7 @@ def test_a_real_control_group_is_seen_to_run_out_of_cpu_time(cpu_group: Path, tm
     try:
         reader, lines = TelemetryLines(), list[TelemetryLine]()
         assert seen.stdout is not None
-        while not any(isinstance(line, Values) for line in lines):
+        while not any((row["cpu.throttled"] or 0) > 50 for row in rows(lines)):
             data = seen.stdout.readline()
             assert data, "telemetry ended"
             lines += reader.feed(data)
@@ -73,5 +73,3 @@ def test_a_real_control_group_is_seen_to_run_out_of_cpu_time(cpu_group: Path, tm
         for each in (busy, seen):
             each.kill()
             each.communicate()
-    throttled = rows(lines)[0]["cpu.throttled"]
-    assert throttled is not None and throttled > 50

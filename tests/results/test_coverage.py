@@ -156,7 +156,7 @@ def test_the_live_state_says_at_once_over_how_many_hosts_the_totals_hold() -> No
     state = RunState()
     for event in [*started(*HOSTS), *sorted(eight_hosts(("h8", 132.0)), key=lambda event: event.t)]:
         state.apply(event)
-    said = [(line.t, line.severity, line.text) for line in state.messages if "hosts from" in line.text]
+    said = [(line.t, line.severity, line.text) for line in state.messages.newest if "hosts from" in line.text]
     assert said == [(202.0, "warning", "7 of 8 hosts from 132 s on (without h8)")]
 
 
@@ -167,7 +167,7 @@ def test_the_live_state_counts_every_loss_and_names_who_went() -> None:
     for host, t in (("h1", 5.0), ("h2", 9.0)):
         for event in [*load(host, 0.0, t), ended(host, t + 0.5, exit_code=1)]:
             state.apply(event)
-    assert [line.text for line in state.messages] == [
+    assert [line.text for line in state.messages.newest] == [
         "7 of 8 hosts from 5 s on (without h1)",
         "6 of 8 hosts from 9 s on (without h2)",
     ]

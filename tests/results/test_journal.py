@@ -90,7 +90,7 @@ def test_damage_is_told_once(tmp_path: Path) -> None:
     path.write_bytes(line_of(1.0) + b"garbage\n" * 3 + line_of(2.0))
     state = RunState().apply_all(read_events(path))
     assert state.unreadable == 3
-    assert [line.text for line in state.messages if "damaged" in line.text] == [
+    assert [line.text for line in state.messages.newest if "damaged" in line.text] == [
         "a part of the journal cannot be read: it is damaged"
     ]
 

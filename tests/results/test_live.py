@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.results.samples import CASES, DATA, compared, direction, measured_in, sample, started
+from tui.journal.messages import KEPT_NEWEST
 from tui.journal.reader import read_events
-from tui.journal.state import KEPT_MESSAGES, RunState
+from tui.journal.state import RunState
 from tui.metrics.histogram import Histogram
 from tui.model.event import (
     AnyEvent,
@@ -287,9 +288,9 @@ def test_a_fatal_problem_is_the_one_shown() -> None:
 
 
 def test_messages_are_bounded_and_keep_the_newest() -> None:
-    state = state_after(*(Message(t=0.0, severity="info", text=str(n)) for n in range(5 * KEPT_MESSAGES)))
-    assert KEPT_MESSAGES <= len(state.messages) <= 2 * KEPT_MESSAGES
-    assert state.messages[-1].text == str(5 * KEPT_MESSAGES - 1)
+    state = state_after(*(Message(t=0.0, severity="info", text=str(n)) for n in range(5 * KEPT_NEWEST)))
+    assert KEPT_NEWEST <= len(state.messages.newest) <= 2 * KEPT_NEWEST
+    assert state.messages.newest[-1].text == str(5 * KEPT_NEWEST - 1)
 
 
 def test_the_state_follows_the_run() -> None:
@@ -307,7 +308,7 @@ def test_a_note_of_next_week_does_not_make_the_run_longer() -> None:
     ended = RunEnded(t=60.0, state="complete", exit_code=0)
     state = state_after(*started("h1"), ended, NoteAdded(t=600_000.0, text="later"))
     assert state.t == 60.0
-    assert state.messages[-1].text == "note: later"
+    assert state.messages.newest[-1].text == "note: later"
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -351,7 +352,7 @@ def test_another_engine_goes_on_with_the_same_measurement() -> None:
     assert state.total.ios == 60
     assert state.total.series("iops") == [10.0] * 5 + [None] * 10 + [10.0]
     assert state.progress(30.0).fraction == pytest.approx(0.5)
-    assert state.messages[0].text == "taken over after 10.0 s without an engine"
+    assert state.messages.newest[0].text == "taken over after 10.0 s without an engine"
 
 
 def test_without_a_takeover_a_phase_of_the_same_step_begins_anew() -> None:

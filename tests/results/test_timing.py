@@ -37,7 +37,8 @@ def with_clocks(case: str, tmp_path: Path, shift_ms: dict[str, int]) -> RunRecor
     """Return the record of a recorded run whose clocks were compared, with some of them moved."""
     events = events_of(case)
     run_dir = run_dir_of(case, tmp_path / "plain", events)
-    offsets = {host: clock.offset_s for host, clock in read_journal(run_dir / "journal.jsonl").state.clocks.items()}
+    known = read_journal(run_dir / "journal.jsonl").state.clocks.by_host
+    offsets = {host: clock.offset_s for host, clock in known.items()}
     clocks: list[AnyEvent] = []
     for host, offset_s in offsets.items():
         assert offset_s is not None

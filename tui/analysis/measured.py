@@ -112,12 +112,12 @@ def was_measured(step: StepRecord) -> bool:
 
 
 def _key(step: StepRecord) -> PointKey:
-    return step.profile or "", tuple(sorted((name, str(value)) for name, value in step.point.items()))
+    return step.part, tuple(sorted((name, str(value)) for name, value in step.point.items()))
 
 
 def _name(cell: str, step: StepRecord) -> str:
     values = " ".join(f"{name}={text}" for name, text in value_texts(cell, step.point).items())
-    return " ".join(part for part in (step.profile or "", values) if part)
+    return " ".join(part for part in (step.part, values) if part)
 
 
 def headline_of(record: RunRecord, step: StepRecord) -> Headline | None:

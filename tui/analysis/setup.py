@@ -392,7 +392,7 @@ def _by_place(side: Side) -> dict[tuple[str, str], list[PointRepetition]]:
     for record in side:
         for step in record.steps:
             if not step.warmup and was_measured(step):
-                place = step.profile or "", repr(sorted(step.point.items()))
+                place = step.part, repr(sorted(step.point.items()))
                 found.setdefault(place, []).append(PointRepetition(record, step))
     return found
 

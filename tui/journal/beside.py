@@ -1,4 +1,4 @@
-"""Which hosts belong to which of the steps that run at the same time."""
+"""Steps that run at the same time, each on its own hosts."""
 
 from __future__ import annotations
 
@@ -24,14 +24,12 @@ class StepsBeside(Struct):
         return sorted(set(self.by_host.values()))
 
     def begin(self, step: int, hosts: Collection[str]) -> None:
-        """Take the hosts of a step; without any it runs alone."""
-        if not hosts:
-            self.by_host.clear()
+        """Take the hosts of a step that runs beside others."""
         self.by_host |= dict.fromkeys(hosts, step)
 
-    def end(self, step: int) -> None:
-        """Forget the hosts of a step that is over."""
-        self.by_host = {host: each for host, each in self.by_host.items() if each != step}
+    def clear(self) -> None:
+        """Forget steps that are over."""
+        self.by_host.clear()
 
     def step_of(self, host: str, alone: int | None) -> int | None:
         """Return the step that a host takes part in; `alone`: the one that runs when there is no other."""

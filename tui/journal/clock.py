@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -128,6 +128,45 @@ class HostTime:
 ASKED_TO_END = ("stop", "abort")
 NAMED = 3  # more hosts than this are counted, not named
 SHARE = re.compile(r"(\D*)(\d+)( % \D+)")
+
+
+class HostClocks:
+    """The clocks of all hosts. `offsets` (run time minus host time by host) are taken from events unless known
+    beforehand; comparisons of the clocks of `distrusted` hosts are passed over."""
+
+    __slots__ = ("by_host", "compared", "distrusted")
+
+    def __init__(self, offsets: Mapping[str, float] | None = None, distrusted: Collection[str] = ()) -> None:
+        self.by_host = {host: HostTime(offset) for host, offset in (offsets or {}).items()}
+        self.compared: dict[str, HostClock] = {}  # the newest comparison of each host's clock
+        self.distrusted = distrusted
+
+    def of(self, host: str) -> HostTime:
+        """Return the clock of a host, new when it was not named before."""
+        clock = self.by_host.get(host)
+        if clock is None:
+            clock = self.by_host[host] = HostTime()
+        return clock
+
+    def take(self, event: HostClock) -> None:
+        """Take a comparison of a host's clock."""
+        self.compared[event.host] = event
+        if event.host not in self.distrusted:
+            self.of(event.host).compare(event)
+
+    def offset_of(self, host: str) -> float | None:
+        """Return run time minus host time; None: not known."""
+        clock = self.by_host.get(host)
+        return clock.offset_s if clock is not None else None
+
+    def reading_of(self, host: str) -> ClockReading | None:
+        """Return how a host's clock stands now; None: nothing is known of it."""
+        clock = self.by_host.get(host)
+        return clock.reading if clock is not None else None
+
+    def steps(self) -> dict[str, ClockStep]:
+        """Return by host how its clock was set while the run went on."""
+        return {host: clock.step for host, clock in self.by_host.items() if clock.step is not None}
 
 
 def ended_badly(event: TaskEnded) -> bool:

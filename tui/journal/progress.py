@@ -1,4 +1,4 @@
-"""Progress folded from events: points of a search, operations of a metadata benchmark, files made and removed."""
+"""Progress folded from events: of phases, searches and metadata benchmarks; files made and removed."""
 
 from __future__ import annotations
 
@@ -22,6 +22,26 @@ from tui.model.event import (
 from tui.model.plain import OPERATIONS
 from tui.model.plan import Identities, Plan
 from tui.model.search import SearchPoint
+
+
+class PhaseProgress(Struct, frozen=True):
+    """How far a phase is: 0 to 1, None when nothing bounds it."""
+
+    fraction: float | None
+    remaining_s: float | None
+    elapsed_s: float
+
+
+def phase_progress(
+    elapsed_s: float, expected_s: float | None, done_bytes: int, total_bytes: int | None
+) -> PhaseProgress:
+    """Return how far a phase is: by bytes when it has a size, else by time."""
+    if total_bytes:
+        done = min(done_bytes, total_bytes)
+        return PhaseProgress(done / total_bytes, elapsed_s * (total_bytes - done) / done if done else None, elapsed_s)
+    if not expected_s:
+        return PhaseProgress(None, None, elapsed_s)
+    return PhaseProgress(min(1.0, elapsed_s / expected_s), max(0.0, expected_s - elapsed_s), elapsed_s)
 
 
 class SearchState(Struct):

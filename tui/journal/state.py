@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
 
-from msgspec import Struct
-
 from tui.journal.beside import StepsBeside
-from tui.journal.clock import ClockReading, HostTime, ended_badly, loss_text
+from tui.journal.clock import ClockReading, HostClocks, ended_badly, loss_text
 from tui.journal.host import HostView
 from tui.journal.measurement import Measurement
-from tui.journal.progress import HostFiles, SearchState
+from tui.journal.messages import RunMessages
+from tui.journal.progress import HostFiles, PhaseProgress, SearchState, phase_progress
 from tui.journal.reader import JournalEvent, SampleStamp, Unreadable
 from tui.journal.step import HANDLERS as STEP_HANDLERS
 from tui.journal.step import Handlers, PhaseSpan, StepState, end_phase
@@ -43,8 +42,6 @@ from tui.model.event import (
     RunResumed,
     RunStarted,
     Sample,
-    Severity,
-    StepEnded,
     StepStarted,
     StopRequested,
     TaskEnded,
@@ -58,40 +55,19 @@ from tui.model.search import ProofResult
 StateName = Literal["starting", "running", "stopping", "complete", "partial", "aborted", "failed"]
 FINAL: frozenset[str] = frozenset({"complete", "partial", "aborted", "failed"})
 OVER: frozenset[str] = frozenset({"collecting", "done", "failed", "lost"})  # host states without load
-KEPT_MESSAGES = 500
-KEPT_LOG = 2000
 HANDLERS: Handlers[RunState] = Handlers()
-
-
-class MessageLine(Struct, frozen=True):
-    """A line for the operator; `host` None is the engine."""
-
-    t: float
-    severity: Severity
-    host: str | None
-    text: str
-
-
-class Progress(Struct, frozen=True):
-    """How far the current phase is: 0 to 1, None when nothing bounds it."""
-
-    fraction: float | None
-    remaining_s: float | None
-    elapsed_s: float
 
 
 @dataclass(slots=True)
 class RunState:
     """Everything known of a run after the events applied so far.
 
-    `offsets` (run time minus host time by host) are taken from the events unless known beforehand; comparisons of the
-    clocks of `distrusted` hosts are passed over. The record keeps the views of every step and leaves the ramp out of
-    series; screens keep only the current one. `has_result` names steps and hosts whose latencies need not be kept,
-    `tails_open_s` asks for p99 a second (see `Measurement`).
+    The record keeps the views of every step and leaves the ramp out of series; screens keep only the current one.
+    `has_result` names steps and hosts whose latencies need not be kept, `tails_open_s` asks for p99 a second (see
+    `Measurement`).
     """
 
-    offsets: dict[str, float] = field(default_factory=dict)
-    distrusted: Collection[str] = ()
+    clocks: HostClocks = field(default_factory=HostClocks)
     has_result: Collection[tuple[int, str]] = ()
     for_record: bool = False
     tails_open_s: int | None = None
@@ -112,9 +88,7 @@ class RunState:
     steps: dict[int, StepState] = field(default_factory=dict)
     hosts: dict[str, HostView] = field(default_factory=dict)
     server_facts: dict[str, dict[str, Fact]] = field(default_factory=dict)  # storage nodes are no hosts of the run
-    messages: list[MessageLine] = field(default_factory=list)  # the newest
-    log: list[Message] = field(default_factory=list)  # the first
-    log_dropped: int = 0
+    messages: RunMessages = field(default_factory=RunMessages)
     notes: list[NoteAdded] = field(default_factory=list)
     proved: dict[int, ProofResult] = field(default_factory=dict)  # by step, the newest counter-experiment
     run_problems: list[HostProblem] = field(default_factory=list)  # that fell into no step
@@ -127,15 +101,12 @@ class RunState:
     unreadable: int = 0  # lines of the journal
     version: int = 0
     clock: Clock = field(default_factory=Clock)
-    clocks: dict[str, HostTime] = field(default_factory=dict)
-    compared: dict[str, HostClock] = field(default_factory=dict)  # the newest comparison of each host's clock
     current: Measurement = field(init=False)
     armed: set[str] = field(default_factory=set)  # hosts of the steps that go on
     beside: StepsBeside = field(default_factory=StepsBeside)  # steps that run at the same time; `step` is that shown
 
     def __post_init__(self) -> None:
         self.current = Measurement(self.clock, None, None, 0.0)
-        self.clocks = {host: HostTime(offset) for host, offset in self.offsets.items()}
 
     @property
     def cluster(self) -> dict[str, Group]:
@@ -225,37 +196,21 @@ class RunState:
         """Let time pass without an event, so that hosts that fell silent turn stale."""
         self.clock.now = max(self.clock.now, now_t)
 
-    def progress(self, now_t: float) -> Progress:
-        """Return how far the current phase is: by bytes when it has a size, else by time."""
-        elapsed = max(0.0, now_t - self.phase_started_t)
-        if self.phase_total_bytes:
-            return self._progress_by_bytes(elapsed, self.phase_total_bytes)
-        if not self.phase_expected_s:
-            return Progress(None, None, elapsed)
-        return Progress(min(1.0, elapsed / self.phase_expected_s), max(0.0, self.phase_expected_s - elapsed), elapsed)
-
-    def _progress_by_bytes(self, elapsed: float, total: int) -> Progress:
-        done = min(self.phase_bytes, total)
-        remaining = elapsed * (total - done) / done if done else None
-        return Progress(done / total, remaining, elapsed)
+    def progress(self, now_t: float) -> PhaseProgress:
+        """Return how far the current phase is."""
+        elapsed_s = max(0.0, now_t - self.phase_started_t)
+        return phase_progress(elapsed_s, self.phase_expected_s, self.phase_bytes, self.phase_total_bytes)
 
     def interval_of(self, sample: Sample) -> tuple[float, float]:
         """Return the interval of a sample in run time."""
-        return self._clock_of(sample.host).interval(sample.t, sample.host_time_ms, sample.interval_s)
-
-    def _clock_of(self, host: str) -> HostTime:
-        clock = self.clocks.get(host)
-        if clock is None:
-            clock = self.clocks[host] = HostTime()
-        return clock
+        return self.clocks.of(sample.host).interval(sample.t, sample.host_time_ms, sample.interval_s)
 
     def reading_of(self, host: str, step: int | None = None) -> ClockReading | None:
         """Return how a host's clock stood when its result of a step came, else now; None: nothing is known of it."""
         known = self.steps.get(step) if step is not None else None
         if known is not None and host in known.readings:
             return known.readings[host]
-        clock = self.clocks.get(host)
-        return clock.reading if clock is not None else None
+        return self.clocks.reading_of(host)
 
     @HANDLERS.on(RunStarted)
     def _on_run_started(self, event: RunStarted) -> None:
@@ -309,6 +264,18 @@ class RunState:
         self.step, self.current, self.phase, self.phase_started_t = step, seen.measurement, span.name, span.start_t
         self.phase_expected_s, self.phase_total_bytes = span.expected_s, None
         self.version += 1
+
+    @property
+    def hosts_shown(self) -> dict[str, HostView]:
+        """The hosts of the step that screens show, and those that sit it out."""
+        beside, step = self.beside, self.step
+        return {name: view for name, view in self.hosts.items() if beside.step_of(name, step) == step}
+
+    @property
+    def measuring(self) -> dict[int, Measurement]:
+        """What is measured at the same time, by step; empty while one step runs alone."""
+        found = {step: self.at_step(step).measurement for step in self.beside.steps}
+        return {step: measurement for step, measurement in found.items() if measurement is not None}
 
     def _measurement(self, phase: PhaseName, step: int | None) -> Measurement | None:
         """Return what a phase of a step measures, of those that go on; None: it is over, or never was."""
@@ -365,11 +332,7 @@ class RunState:
         view.facts.update(event.facts)
         view.version += 1
 
-    @HANDLERS.on(HostClock)
-    def _on_host_clock(self, event: HostClock) -> None:
-        self.compared[event.host] = event
-        if event.host not in self.distrusted:
-            self.clocks.setdefault(event.host, HostTime()).compare(event)
+    HANDLERS.on(HostClock)(lambda self, event: self.clocks.take(event))
 
     @HANDLERS.on(RunResumed)
     def _on_run_resumed(self, event: RunResumed) -> None:
@@ -378,22 +341,21 @@ class RunState:
             self.state, self.end, self.reason, self.stop_mode, self.stop_reason = "running", None, "", None, ""
         if event.going_on:
             self.run_problems_over = len(self.run_problems)
-        for clock in self.clocks.values():
+        for clock in self.clocks.by_host.values():
             clock.expect_late()
-        self._say(MessageLine(event.t, "warning", None, f"taken over after {event.gap_s:.1f} s without an engine"))
+        self.messages.say(event.t, "warning", None, f"taken over after {event.gap_s:.1f} s without an engine")
 
     @HANDLERS.on(StepStarted)
     def _on_step_started(self, event: StepStarted) -> None:
         self.step = event.step
-        if not self.beside or not event.hosts:
+        if not event.hosts or not any(self.at_step(step).state == "running" for step in self.beside.steps):
+            self.beside.clear()
             self.armed.clear()
             for view in self.hosts.values():
                 view.leave_step()
         self.beside.begin(event.step, event.hosts)
         if event.attempt > 1:
             self.forget(event.step)
-
-    HANDLERS.on(StepEnded)(lambda self, event: self.beside.end(event.step))
 
     def forget(self, step: int) -> None:
         """Leave out what was seen of a step: it is made again."""
@@ -436,7 +398,7 @@ class RunState:
         measurement.dropped[host] = end_t
         count = len(self.beside.hosts_of(measurement.step)) or len(self.armed) or len(self.hosts)
         text = loss_text(count - len(measurement.dropped), count, end_t - start_t, [host])
-        self._say(MessageLine(self.t, "warning", None, text))
+        self.messages.say(self.t, "warning", None, text)
 
     @HANDLERS.on(HostProblem)
     def _on_host_problem(self, event: HostProblem) -> None:
@@ -446,7 +408,7 @@ class RunState:
         if view.problem is None or event.fatal:
             view.problem, view.problem_step = event.message, step
         view.version += 1
-        self._say(MessageLine(event.t, "error" if event.fatal else "warning", event.host, event.message))
+        self.messages.say(event.t, "error" if event.fatal else "warning", event.host, event.message)
 
     @HANDLERS.on(Sample)
     def _on_sample(self, event: Sample) -> None:
@@ -465,8 +427,7 @@ class RunState:
         kept = self.at_step(event.step).telemetry.get(event.host)
         if kept is None:
             return
-        clock = self.clocks.get(event.host)  # read alone: what is stamped by uptime says nothing of the wall clock
-        offset_s = clock.offset_s if clock is not None else None
+        offset_s = self.clocks.offset_of(event.host)  # what is stamped by uptime says nothing of the wall clock
         end_t = event.t if offset_s is None else min(event.t, event.host_time_ms / 1000 + offset_s)
         kept.add(event, max(0.0, end_t), keep_all=self.for_record)
 
@@ -484,18 +445,12 @@ class RunState:
         for view in self.hosts.values():
             view.gives_none |= self.beside.step_of(view.name, event.step) == event.step
 
-    @HANDLERS.on(Message)
-    def _on_message(self, event: Message) -> None:
-        if len(self.log) < KEPT_LOG:
-            self.log.append(event)
-        else:
-            self.log_dropped += 1
-        self._say(MessageLine(event.t, event.severity, event.host, event.text))
+    HANDLERS.on(Message)(lambda self, event: self.messages.take(event))
 
     @HANDLERS.on(NoteAdded)
     def _on_note(self, event: NoteAdded) -> None:
         self.notes.append(event)
-        self._say(MessageLine(event.t, "info", None, f"note: {event.text}"))
+        self.messages.say(event.t, "info", None, f"note: {event.text}")
 
     @HANDLERS.on(BottleneckProved)
     def _on_bottleneck_proved(self, event: BottleneckProved) -> None:
@@ -535,15 +490,10 @@ class RunState:
 
     @HANDLERS.on(SampleStamp)
     def _on_stamp(self, event: SampleStamp) -> None:
-        self._clock_of(event.host).run_time(event.t, event.host_time_ms)
+        self.clocks.of(event.host).run_time(event.t, event.host_time_ms)
 
     @HANDLERS.on(Unreadable)
     def _on_unreadable(self, event: Unreadable) -> None:
         self.unreadable += 1
         if self.unreadable == 1:
-            self._say(MessageLine(event.t, "warning", None, "a part of the journal cannot be read: it is damaged"))
-
-    def _say(self, line: MessageLine) -> None:
-        self.messages.append(line)
-        if len(self.messages) > 2 * KEPT_MESSAGES:
-            del self.messages[:-KEPT_MESSAGES]
+            self.messages.say(event.t, "warning", None, "a part of the journal cannot be read: it is damaged")

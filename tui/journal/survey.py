@@ -60,11 +60,11 @@ def survey_of(events: Iterable[JournalEvent]) -> Survey:
     for event in events:
         state.apply(event)
         if isinstance(event, SampleStamp):
-            arrivals.take(event, state.clocks[event.host])
+            arrivals.take(event, state.clocks.by_host[event.host])
     by_arrival = {
         host: offset
         for host, offset in arrivals.offsets.items()
-        if host not in state.compared or host in arrivals.set_back
+        if host not in state.clocks.compared or host in arrivals.set_back
     }
     results = {
         (step.index, host)
@@ -105,7 +105,7 @@ class HostHeat:
     def _take(self, event: JournalEvent) -> None:
         if not isinstance(event, Sample) or event.ramp or not self.measurement.holds(event):
             return
-        clock = self._state.clocks.get(self.host)
+        clock = self._state.clocks.by_host.get(self.host)
         offset_s = clock.offset_s if clock is not None else None
         t1 = event.t if offset_s is None else min(event.t, event.host_time_ms / 1000 + offset_s)
         dirs = event.dirs if self.job is None else event.of_jobs().get(self.job, {})

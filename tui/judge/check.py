@@ -73,6 +73,12 @@ class StepEvidence(Struct, frozen=True):
         """Return a threshold as the profile has it."""
         return self.run.limit(name)
 
+    @property
+    def beside(self) -> list[StepEvidence]:
+        """The steps that ran at the same time, on other hosts."""
+        others = [(step, record) for step, record in _pairs(self.run) if step.together and step is not self.step]
+        return [StepEvidence(self.run, *each) for each in others if each[0].together == self.step.together]
+
 
 Look = Callable[[RunEvidence], Iterable[CheckResult]]
 LookAtStep = Callable[[StepEvidence], Iterable[CheckResult]]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tui.journal.clock import names_of
-from tui.judge.check import CheckResult, StepEvidence, UnknownError, step_check
+from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, step_check
 from tui.judge.identities import Counted, counted
 from tui.metrics import units
 from tui.model.criteria import default
@@ -112,4 +112,41 @@ def _bound_s(parts: Sequence[Counted]) -> float:
     return max(load.bound_s or 0.0 for part in parts for load in part.loads)
 
 
-TIME_CHECKS = (end_skew, job_time)
+@step_check(
+    "roles-overlap",
+    "Overlap of roles",
+    rule=f"profiles that run together measure at the same time for {units.share(TOGETHER)} of their time",
+    advice="Give profiles that run together the same runtime and ramp, and files that are laid out; quote the figures "
+    "of each as measured beside the others for that share of the time.",
+    source="first and last measured I/O of the hosts of each step, on the clock of the jump host",
+    live=False,
+)
+def roles_overlap(at: StepEvidence) -> Iterator[CheckResult]:
+    """The figures of a role are about a storage that serves the others too. When these started later or ended
+    earlier, a part of the time was measured without them."""
+    if not at.step.together:
+        raise UnknownError(Moot.ALONE)
+    own, others = _span(at), {step.step.role: _span(step) for step in at.beside}
+    if own is None:
+        raise UnknownError("nothing was measured")
+    start_s, end_s = own
+    for role, other in others.items():
+        both_s = max(0.0, min(end_s, other[1]) - max(start_s, other[0])) if other is not None else 0.0
+        if both_s < TOGETHER * (end_s - start_s):
+            told = f"{at.step.role}: {units.seconds(both_s)} of {units.seconds(end_s - start_s)} beside {role}"
+            share = round(both_s / (end_s - start_s), 3)
+            yield CheckResult("warning", told, share, TOGETHER, {"hosts": " ".join(at.step.hosts)})
+
+
+def _span(at: StepEvidence) -> tuple[float, float] | None:
+    """Return from when to when a step measured: its hosts, or the program over all of them."""
+    if at.record.timing is not None and at.record.timing.hosts:
+        spans = at.record.timing.hosts.values()
+        return min(span.start_s for span in spans), max(span.end_s for span in spans)
+    measured = [phase for phase in at.record.phases if phase.name == "measure"]
+    if not measured or measured[-1].start_s is None or measured[-1].end_s is None:
+        return None
+    return measured[-1].start_s, measured[-1].end_s
+
+
+TIME_CHECKS = (end_skew, job_time, roles_overlap)

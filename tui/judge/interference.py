@@ -43,6 +43,8 @@ def other_traffic(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("without direct I/O, devices move what the page cache reads ahead and writes later")
     if (at.record.measured_s or 0.0) < LEAST_S:
         raise UnknownError(f"measured for less than {LEAST_S:g} s")
+    if not all(step.record.results.per_host for step in at.beside):
+        raise UnknownError("what ran at the same time is not known")
     groups = _machines(at)
     extra = {name: each for hosts in groups for name, each in _extra(at, hosts).items()}
     if not extra:
@@ -59,25 +61,40 @@ def _machines(at: StepEvidence) -> list[list[HostTelemetryRecord]]:
     """Return the clients by machine: the devices of one carry the load of all its names."""
     found: dict[str, list[HostTelemetryRecord]] = {}
     for host in clients_of(at):
-        record = record_of(at.run, host.host)
-        found.setdefault((boot_of(record.facts) if record is not None else "") or f"host {host.host}", []).append(host)
+        found.setdefault(_machine(at, host), []).append(host)
     return list(found.values())
+
+
+def _machine(at: StepEvidence, host: HostTelemetryRecord) -> str:
+    record = record_of(at.run, host.host)
+    return (boot_of(record.facts) if record is not None else "") or f"host {host.host}"
+
+
+def _loads_on(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> list[tuple[StepEvidence, HostTelemetryRecord]]:
+    """Return what of this run loads a machine: its hosts of this step, and of those that ran at the same time."""
+    machine = _machine(at, hosts[0])
+    beside = [(other, host) for other in at.beside for host in clients_of(other) if _machine(other, host) == machine]
+    return [*((at, host) for host in hosts), *beside]
 
 
 def _extra(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> dict[str, tuple[str, float]]:
     """Return by the name of a machine what others move there, in words, and the largest share; empty: not known."""
     records = [record for host in hosts if (record := record_of(at.run, host.host)) is not None]
-    results = [at.record.results.per_host.get(host.host, {}) for host in hosts]
+    loads = _loads_on(at, hosts)
+    jobs = [job for step, _ in loads for job in step.step.jobs]
+    if not all(job.direct for job in jobs if job.stores):
+        return {}  # of a step at the same time
+    results = [step.record.results.per_host.get(host.host, {}) for step, host in loads]
     if not all(set(dirs) & set(COUNTED) for dirs in results):  # lost, or reads and writes are counted together
         return {}
     if any(name in AMPLIFY for record in records for name in file_systems(record)):
         return {}
-    own = {name: sum(_counted(at, host, name) for host in hosts) for name in COUNTED}
+    own = {name: sum(_counted(step, host, name) for step, host in loads) for name in COUNTED}
     total = {name: _moved(hosts, *columns) for name, columns in COUNTED.items()}
     whole = sum(own.values())
     if not whole or all(each is None for each in total.values()):
         return {}
-    durable = any(job.durable for job in at.step.jobs)  # each sync writes a journal beside the data
+    durable = any(job.durable for job in jobs)  # each sync writes a journal beside the data
     said, worst = [], 0.0
     for name, moved in total.items():
         if moved is None or (name == "write" and own[name] and durable):
@@ -111,10 +128,11 @@ def _moved(hosts: Sequence[HostTelemetryRecord], disk: str, server: str) -> floa
 
 def _of_servers(at: StepEvidence) -> Iterator[CheckResult]:
     """Yield that storage nodes do more than a load that only reads asks of them."""
-    if any(set(job.directions) != {"read"} for job in at.step.jobs if job.stores):
+    steps = [at, *at.beside]
+    if any(set(job.directions) != {"read"} for step in steps for job in step.step.jobs if job.stores):
         return
     servers = [host for host in at.record.telemetry if host.role == "server" and host.start_s is not None]
-    read = sum(_counted(at, host, "read") for host in clients_of(at))
+    read = sum(_counted(step, host, "read") for step in steps for host in clients_of(step))
     for name, share in (("read", SERVERS_READ), ("write", SERVERS_WRITE)):
         disks = {host.host: _of_disks(host, COUNTED[name][0]) for host in servers}
         moved = sum(disks.values())

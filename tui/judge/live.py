@@ -20,7 +20,6 @@ from tui.record.timeline import JournalData
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tui.journal.clock import ClockStep
     from tui.journal.state import RunState
     from tui.model.plan import Plan
 
@@ -170,12 +169,12 @@ class LiveFindings:
         if record is not None:
             steps[record.index] = record
         whole = self._step is None or self._step.series.from_begin
-        return RunEvidence(self.plan, self._hosts, steps, JournalData(state, _clock_steps(state)), from_begin=whole)
+        return RunEvidence(self.plan, self._hosts, steps, JournalData(state, state.clocks.steps()), from_begin=whole)
 
     def _see_hosts(self, state: RunState) -> bool:
         """Tell whether anything is new about the hosts themselves: for most of a run there is not."""
         facts = [len(view.facts) for view in state.hosts.values()]
-        seen = (facts, len(state.problems), dict(state.compared), _clock_steps(state))
+        seen = (facts, len(state.problems), dict(state.clocks.compared), state.clocks.steps())
         changed = seen != self._hosts_seen
         if changed:
             self._hosts_seen = seen
@@ -199,7 +198,7 @@ class LiveFindings:
             return
         again = step.index == self._at[0]
         for key, each in list(self._known.items()):
-            if each.step is not None and each.ended_t is None:
+            if each.step is not None and each.ended_t is None and each.step not in state.beside:
                 each.ended_t = now_t
             if again and each.step == step.index:
                 del self._known[key]
@@ -254,10 +253,6 @@ class LiveFindings:
         told = [self._known.pop(other) for other in others]
         found.points += sum(each.points for each in told if each.told)
         return found.points > 1
-
-
-def _clock_steps(state: RunState) -> dict[str, ClockStep]:
-    return {host: clock.step for host, clock in state.clocks.items() if clock.step is not None}
 
 
 def _keyed(findings: Iterable[Finding], step: int | None) -> Iterator[tuple[Key, Finding]]:

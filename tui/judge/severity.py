@@ -29,6 +29,7 @@ class Moot(StrEnum):
     ASKED = "the profile has no conditions to attest"
     SHIFT = "no ranks were shifted"
     SWEPT = "nothing was swept"
+    ALONE = "no other profile ran at the same time"
     PROOF = "a counter-experiment compares loads that differ on purpose"
     RATE = "no rate was requested"
     PACED = "the load is held back by a rate or think time"

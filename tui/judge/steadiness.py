@@ -226,7 +226,7 @@ def _cells(evidence: RunEvidence) -> list[Cell]:
     cells = []
     for key, steps in by_point(evidence.steps).items():
         attempts = [CellRepetition(step.index, step.state or "done", step.headline) for step in steps]
-        profile = steps[0].profile or evidence.plan.profile.tag
+        profile = steps[0].part or evidence.plan.profile.tag
         headline = evidence.plan.headline_of(evidence.plan.steps[steps[0].index])
         cell = replace(cell_of(key, profile, steps[0].point, headline, attempts), short=shortest(steps))
         cells.append(moved_by(cell, steps[0], headline.direction if headline else ""))

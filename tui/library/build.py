@@ -320,13 +320,14 @@ def _notes(source: RecordSource) -> list[NoteRecord]:
 
 def _messages(run: RunState) -> list[MessageRecord]:
     kept = [
-        MessageRecord(t_s=round(each.t, 3), severity=each.severity, host=each.host, text=each.text) for each in run.log
+        MessageRecord(t_s=round(each.t, 3), severity=each.severity, host=each.host, text=each.text)
+        for each in run.messages.first
     ]
     if run.unreadable:
         text = f"{run.unreadable} lines of the journal cannot be read: what they held is missing here"
         kept.append(MessageRecord(t_s=run.t, severity="warning", host=None, text=text))
-    if run.log_dropped:
-        text = f"{run.log_dropped} more messages are in the journal"
+    if run.messages.dropped:
+        text = f"{run.messages.dropped} more messages are in the journal"
         kept.append(MessageRecord(t_s=run.t, severity="info", host=None, text=text))
     return kept
 

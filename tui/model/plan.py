@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from tui.model.address import HostAddress
 from tui.model.check_names import with_current_names
 from tui.model.plain_data import MultiLine, PlainDecoder
+from tui.model.roles import in_role
 from tui.model.search import Proof, Search
 
 if TYPE_CHECKING:
@@ -274,12 +275,18 @@ class Step(Struct, omit_defaults=True):
     added_options: dict[str, str] = field(default_factory=dict)  # what benchtui adds to the profile's job, by name
     provider: Provider | None = None  # what brought the load generator, when that is another package
     role: str = ""  # of the suite that it has its hosts from
+    beside: list[str] = field(default_factory=list)  # roles of the steps that run at the same time
     together: int = 0  # steps with the same number, other than 0, run at the same time on different hosts
 
     @property
     def cell_key(self) -> str:
         """The point that it measures, the same for its repetitions and its warm-up."""
         return self.cell or self.name
+
+    @property
+    def part(self) -> str:
+        """The profile of a suite that it comes from, with its role; empty: the plan's own profile."""
+        return in_role(self.profile, self.role, self.beside)
 
     @property
     def is_fill(self) -> bool:

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr
 from tui.model.check_names import check_name, with_current_names
 from tui.model.hostfacts import Fact
 from tui.model.plain_data import MultiLine, plain
+from tui.model.roles import in_role
 from tui.model.search_record import SearchRecord
 from tui.model.step_record import (
     UTC_PATTERN,
@@ -187,6 +188,8 @@ class CellRecord(RecordPart):
 
     key: str = Field(description="name: the profile and the swept values")
     profile: str | None = Field(None, description="tag of the profile, when it is a member of a suite")
+    role: str | None = Field(None, description="role of a suite that its steps have their hosts from")
+    beside: list[str] = Field(default_factory=list, description="roles of the steps that ran at the same time")
     point: dict[str, Scalar] = Field(default_factory=dict, description="values that are swept, of 'hosts' too")
     steps: list[int] = Field(description="indices of its steps, warm-ups left out")
     state: Literal["done", "failed", "cut", "running", "missing"] = Field(description="the worst of its steps")
@@ -195,6 +198,11 @@ class CellRecord(RecordPart):
     ci_relative: float | None = Field(
         None, description="half width of the 95 % confidence interval of the mean, as a share of it; null: too few"
     )
+
+    @property
+    def part(self) -> str:
+        """The profile of a suite that it comes from, with its role; empty: the run's own profile."""
+        return in_role(self.profile or "", self.role, self.beside)
 
 
 class MatrixRecord(RecordPart):

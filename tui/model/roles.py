@@ -15,6 +15,12 @@ FORMS = f"a number of hosts, a share such as 50%, {REST}, or hosts by name, rang
 _SHARE = re.compile(r"(\d{1,3})\s*%", re.ASCII)
 
 
+def in_role(profile: str, role: str | None, beside: Sequence[str]) -> str:
+    """Return what tells a profile in a role from the same one elsewhere, or alone: ``a/b as readers with writers``."""
+    others = f" with {', '.join(beside)}" if beside else ""
+    return f"{profile} as {role}{others}" if role else profile
+
+
 def parse_role(value: object) -> str:
     """Return what a role says of its hosts, as text. Raises ValueError with what is allowed."""
     text = str(value).strip()

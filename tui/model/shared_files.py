@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tui.model.hostfacts import Fact, TargetFile, rows
 from tui.model.plain import some
-from tui.model.plan import Plan, Step, is_device
+from tui.model.plan import Plan, Step, at_once, is_device
 
 
 def same_files(hosts: Mapping[str, Mapping[str, Fact]]) -> list[list[tuple[str, str]]]:
@@ -37,10 +37,10 @@ def common_paths(plan: Plan) -> dict[str, list[str]]:
 
 
 def paths_used_at_once(plan: Plan) -> dict[str, list[str]]:
-    """Return files that several hosts use in one step. What one host writes is often read by another one later."""
+    """Return files that several hosts use at the same time. What one host writes, another often reads later."""
     found: dict[str, dict[str, None]] = {}
-    for step in plan.steps:
-        for path, hosts in _common_paths([step]).items():
+    for steps in at_once(plan.steps):
+        for path, hosts in _common_paths(steps).items():
             found.setdefault(path, {}).update(dict.fromkeys(hosts))
     return {path: list(hosts) for path, hosts in found.items()}
 
@@ -56,8 +56,8 @@ def _common_paths(steps: Sequence[Step]) -> dict[str, list[str]]:
 
 def verb_of(plan: Plan, path: str) -> str:
     """Return what several hosts do at once with a file."""
-    steps = (step for step in plan.steps if path in _common_paths([step]))
-    tasks = (task for step in steps for task in step.tasks)
+    groups = (steps for steps in at_once(plan.steps) if path in _common_paths(steps))
+    tasks = (task for steps in groups for step in steps for task in step.tasks)
     return "write" if any(spec.path == path for task in tasks for spec in task.written) else "read"
 
 

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchem
 from pydantic_core import PydanticCustomError
 
 from tui.model.plain_data import MEAN, MEAN_PATTERN, PATTERN, is_percentile
+from tui.model.roles import in_role
 
 Scalar = str | int | float | bool | None
 
@@ -414,6 +415,7 @@ class StepRecord(RecordPart):
     repetition: int = Field(1, description="which repetition of the same measurement, from 1")
     profile: str | None = Field(None, description="tag of the profile, when it is a member of a suite")
     role: str | None = Field(None, description="role of a suite that it has its hosts from")
+    beside: list[str] = Field(default_factory=list, description="roles of the steps that ran at the same time")
     together: int | None = Field(None, description="steps with the same number ran at the same time; null: alone")
     cell: str | None = Field(None, description="cell of the matrix: the same for repetitions of one point")
     point: dict[str, Scalar] = Field(default_factory=dict, description="values that are swept, of 'hosts' too")
@@ -448,6 +450,11 @@ class StepRecord(RecordPart):
     )
     errors: list[StepError] = Field(default_factory=list, description="what went wrong in this step")
     limiter: BottleneckRecord | None = Field(None, description="what limited it; null: the hosts were not looked at")
+
+    @property
+    def part(self) -> str:
+        """The profile of a suite that it comes from, with its role; empty: the run's own profile."""
+        return in_role(self.profile or "", self.role, self.beside)
 
     @property
     def cell_key(self) -> str:

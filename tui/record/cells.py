@@ -177,7 +177,7 @@ def _recorded(record: RunRecord, found: CellRecord, steps: Sequence[StepRecord],
     attempts = [
         CellRepetition(step.index, step.state or "done", step_figure(record, step, headline, shown)) for step in steps
     ]
-    cell = cell_of(found.key, found.profile or record.profile.tag, found.point, headline, attempts, found.state)
+    cell = cell_of(found.key, found.part or record.profile.tag, found.point, headline, attempts, found.state)
     cell = replace(cell, short=shortest(steps))
     if cell.value is None or cell.step is None or headline is None:
         return cell

@@ -297,7 +297,7 @@ class LiveMatrix:
             ]
             working = at is not None and at.cell_key == key and not state.ended
             running = working and at is not None and live_state(state, at) in ("running", "missing")
-            cell = cell_of(key, steps[0].profile or plan.profile.tag, steps[0].point, plan.headline_of(steps[0]),
+            cell = cell_of(key, steps[0].part or plan.profile.tag, steps[0].point, plan.headline_of(steps[0]),
                            attempts, "running" if running else None)  # fmt: skip
             if running and at is not None and cell.value is None and state.phase == "measure":
                 cell = replace(cell, value=rate_now(plan, state, at))

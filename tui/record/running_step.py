@@ -308,6 +308,7 @@ class RunningStep:
             name=self.step.name,
             tool=self.step.tool,
             role=self.step.role or None,
+            beside=list(self.step.beside),
             together=self.step.together or None,
             state="running" if seen.state == "missing" else step_state(state, seen),  # a journal without step events
             attempt=seen.attempt,

@@ -114,7 +114,7 @@ def server_records(plan: Plan, run: RunState) -> list[HostRecord]:
 
 
 def _clock(run: RunState, host: str) -> ClockRecord | None:
-    compared = run.compared.get(host)
+    compared = run.clocks.compared.get(host)
     if compared is not None:
         return ClockRecord(
             offset_s=round(compared.offset_s, 6),
@@ -157,7 +157,7 @@ def _cleaned(run: RunState, host: str) -> bool:
     span = next((span for span in reversed(run.phases) if span.name == "cleanup"), None)
     if span is None or not span.ok:
         return False
-    warned = (each for each in run.log if each.severity != "info" and each.t >= span.start_t)
+    warned = (each for each in run.messages.first if each.severity != "info" and each.t >= span.start_t)
     return all(each.host != host for each in warned)
 
 
@@ -179,6 +179,8 @@ def _cell(plan: Plan, key: str, group: Sequence[StepRecord]) -> CellRecord:
     return CellRecord(
         key=key,
         profile=first.profile,
+        role=first.role,
+        beside=list(first.beside),
         point=dict(first.point),
         steps=[step.index for step in made],
         state=worst(step.state for step in made),

@@ -126,6 +126,7 @@ def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
         phases=[phase_record(state, span, _command(seen, span)) for span in seen.phases],
         profile=step.profile or None,
         role=step.role or None,
+        beside=list(step.beside),
         together=step.together or None,
         cell=step.cell or None,
         point=dict(step.point),

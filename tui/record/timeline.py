@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from tui.journal.clock import ASKED_TO_END, ClockReading, ClockStep, ended_badly, loss_text
+from tui.journal.clock import ASKED_TO_END, ClockReading, ClockStep, HostClocks, ended_badly, loss_text
 from tui.journal.measurement import CLUSTER_OPEN_S, Measurement, MeasuringWindow
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
@@ -37,10 +37,10 @@ def read_journal(journal: Path, lease_s: float = 0.0) -> JournalData:
         return JournalData(RunState(for_record=True))
     known = survey(journal)
     open_s = max(CLUSTER_OPEN_S, ceil(1.5 * lease_s))
-    state = RunState(known.offsets, known.distrusted, known.results, for_record=True, tails_open_s=open_s)
+    state = RunState(HostClocks(known.offsets, known.distrusted), known.results, for_record=True, tails_open_s=open_s)
     reader = read_events(journal)
     state.apply_all(reader)
-    steps = {host: clock.step for host, clock in state.clocks.items() if clock.step is not None}
+    steps = state.clocks.steps()
     return JournalData(state, known.distrusted | steps, reader.events, reader.unread_bytes)
 
 
@@ -110,7 +110,7 @@ def _not_before(measurement: Measurement, start_t: float, window: MeasuringWindo
 
 
 def _was_set(state: RunState, host: str, window: MeasuringWindow) -> bool:
-    clock = state.clocks.get(host)
+    clock = state.clocks.by_host.get(host)
     return clock is not None and clock.step is not None and window.start_t < clock.step.t <= window.end_t
 
 

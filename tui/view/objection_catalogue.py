@@ -327,7 +327,7 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection(
         "together",
         "The hosts did not start together",
-        ("start-skew", "end-skew", "never-together"),
+        ("start-skew", "end-skew", "never-together", "roles-overlap"),
         ("start-skew",),
         together,
         one_host,

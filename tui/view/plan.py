@@ -220,8 +220,7 @@ def parts_of(plan: Plan) -> list[PlanPart]:
     """Return the profiles of a plan with what they sweep over, in order."""
     groups: dict[str, list[Step]] = {}
     for step in plan.steps:
-        role = f" as {step.role}" if step.role else ""
-        groups.setdefault((step.profile or plan.profile.tag) + role, []).append(step)
+        groups.setdefault(step.part or plan.profile.tag, []).append(step)
     return [_part(profile, steps) for profile, steps in groups.items()]
 
 

@@ -28,6 +28,7 @@ class Selection(Struct):
     note: str = ""
     cleanup: bool | None = None
     precondition: bool = True
+    roles: dict[str, str] = field(default_factory=dict)  # hosts by role of a suite, where not as it says
     attest: dict[str, str] = field(default_factory=dict)  # answers by condition
     search: SearchChoice | None = None  # None: what the profile searches for, if it does
     servers: list[str] = field(default_factory=list)
@@ -82,7 +83,7 @@ class Selection(Struct):
 
     def change_nothing(self) -> None:
         """Take everything as the profile says."""
-        self.overrides = {}
+        self.overrides, self.roles = {}, {}
         self.repeat = self.sweep = ""
         self.cleanup, self.precondition, self.search = None, True, None
 

@@ -45,6 +45,7 @@ from tui.app.widgets.run_panels import (
     RunHeader,
 )
 from tui.app.widgets.search_panel import MatrixPanel, SearchPanel
+from tui.journal.measurement import Measurement
 from tui.metrics.units import clock
 from tui.record.progress import LiveMatrix
 from tui.record.search import LiveSearch
@@ -175,7 +176,7 @@ class LiveScreen(RoomsScreen):
         table.brief, table.blank = live_text.says_all(state), live_text.is_between(state)
         table.cursor_s, table.cursor_text = axis.cursor_s, axis.cursor_text
         table.show(
-            list(state.hosts.values()),
+            list(state.hosts_shown.values()),
             state.clock.now,
             self.shown_job,
             subject.host_waits,
@@ -203,7 +204,7 @@ class LiveScreen(RoomsScreen):
         span = None if live_text.is_between(state) else state.total.span
         end_s = span[1] if span is not None else axis.start_s
         for strip in self.query(HostStrip):
-            strip.show(state.hosts, axis, end_s, state.current, self.shown_job)
+            strip.show(state.hosts_shown, axis, end_s, state.current, self.shown_job)
 
     # -- what has room
 
@@ -211,7 +212,7 @@ class LiveScreen(RoomsScreen):
         """Say which keys matter: that of jobs where there are several."""
         if self.filter.has_focus:
             return
-        jobs, bar = len(self.feed.state.current.jobs) > 1, self.query_one(KeyBar)
+        jobs, bar = len(self.job_choices()) > 1, self.query_one(KeyBar)
         gone = live_text.is_gone(self.feed)
         over = self.feed.state.ended or gone
         mends = remedies.of_state(self.feed.state) is not None
@@ -232,14 +233,26 @@ class LiveScreen(RoomsScreen):
             self.query_one(f"#live-{name}").set_class(not self.is_shown(name), "-none")
         self.call_after_refresh(self.paint)
 
+    def job_choices(self) -> list[tuple[int | None, str | None]]:
+        """Return what can be shown alone: each role of steps that run together, and each job of a step."""
+        state = self.feed.state
+        found: list[tuple[int | None, str | None]] = []
+        alone: dict[int | None, Measurement] = {state.step: state.current}
+        for step, measurement in (dict(state.measuring) or alone).items():
+            jobs = measurement.jobs if len(measurement.jobs) > 1 else {}
+            found += [(step, None), *((step, job) for job in jobs)]
+        return found
+
     def action_job(self) -> None:
-        """Show the next job alone; after the last one all together."""
-        jobs = list(self.feed.state.current.jobs)
-        if len(jobs) < 2:
+        """Show the next job alone, or the next role; after the last one all together."""
+        choices, state = self.job_choices(), self.feed.state
+        if len(choices) < 2:
             self.notify("there is one job: nothing to choose from")
             return
-        order = [None, *jobs]
-        self.job = order[(order.index(self.shown_job) + 1) % len(order)]
+        shown = (state.step, self.shown_job)
+        step, self.job = choices[(choices.index(shown) + 1) % len(choices) if shown in choices else 0]
+        if step is not None and step != state.step:
+            state.show(step)
         self.paint()
 
     def action_sort(self) -> None:

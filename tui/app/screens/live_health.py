@@ -330,7 +330,7 @@ def over_lines(over: HostsOverTime, axis: TimeAxis, symbols: Symbols, width: int
 
 def message_lines(state: RunState, host: str, width: int) -> Iterator[Line]:
     """Yield what was said of a host, with the time of the run."""
-    for line in state.messages:
+    for line in state.messages.newest:
         if line.host == host:
             said: list[Run] = [(line.text, SEVERITY_KEYS.get(line.severity, TEXT))]
             yield from labelled([(clock(line.t), LABEL)], said, width, INDENT)

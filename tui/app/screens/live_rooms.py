@@ -91,7 +91,7 @@ class RoomsScreen(VersusScreen):
         waits = self.waiting.text if self.waiting is not None else ""
         beside = live_series.Beside(self.together, self.shell.symbols.name, word, rates, moved, waits)
         room = self.room_for_operations(messages)
-        tiles = operation_tiles(at.metadata, step, len(state.hosts), state.clock.now)
+        tiles = operation_tiles(at.metadata, step, len(state.hosts_shown), state.clock.now)
         lines = TILE_LINES if tiles and room >= TILE_LINES + len(step.directions) + LEAST_OPERATIONS else 0
         self.query_one(FigureTiles).show(tiles)
         self.give("figures", lines)

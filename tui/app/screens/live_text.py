@@ -207,7 +207,7 @@ def subject_of(state: RunState, view: HostView | None, job: str | None = None, a
         own = view.figures(job)
         name = f"{view.name} {job}" if job else view.name
         return Subject(own.dirs, own.total, name, results=own.results, about=about)
-    busy = [host for host in state.hosts.values() if host.figures(job).total.ios]
+    busy = [host for host in state.hosts_shown.values() if host.figures(job).total.ios]
     told = [host.figures(job).results for host in busy if host.result is not None]
     results = over_hosts(told) if len(told) == len(busy) else {}
     seen = state.current.jobs[job] if job is not None else state.current
@@ -398,7 +398,7 @@ def messages(state: RunState, view: HostView | None) -> Sequence[LogLine]:
     told = {problem.message for problem in state.problems} if says_all(state) else set()  # above, whole
     return [
         LogLine(line.t, line.severity, line.host or "", line.text)
-        for line in state.messages
+        for line in state.messages.newest
         if (view is None or line.host in (None, view.name)) and line.text not in told
     ]
 

@@ -160,7 +160,7 @@ def check_bound(profile: Profile, name: str, text: str) -> str | None:
 
 
 REPEAT, SWEEP, NOTE, CLEANUP = "@repeat", "@sweep", "@note", "@cleanup"  # no parameter can be named so
-PRECONDITION, ATTEST = "@precondition", "@attest:"  # the id of a condition follows
+PRECONDITION, ATTEST, ROLE = "@precondition", "@attest:", "@role:"  # the id of a condition, or a role, follows
 YES_NO = ("yes", "no")
 ANSWERS = ("yes", "no", "unknown")
 MAX_REPEAT = 100
@@ -182,6 +182,7 @@ def fields_words() -> Words:
         repeat="'repeat'",
         sweep="'sweep'",
         attest="",
+        role="",
         name_limits="in the field 'limits', such as p99.9 < 2ms",
         name_hosts="1 chooses more",
         no_search="'search' says none",
@@ -199,13 +200,24 @@ def form_of(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
     measures = not searched or searched[0].value == "none"
     own = [each for each in field_specs(loaded.profile, selection) if measures or each.name not in (REPEAT, SWEEP)]
     params = [each for each in own if each.name in loaded.profile.params]
-    fields = [*params, *searched, *own[len(params) :], *attest_specs(asked, selection)]
+    roles, answers = role_specs(loaded.profile, selection), attest_specs(asked, selection)
+    fields = [*params, *roles, *searched, *own[len(params) :], *answers]
     if asks_for_precondition(loaded):
         help_text = "yes or no: fill the files, and wait with rounds of the load until it is steady"
         fields.append(
             FieldSpec(PRECONDITION, yes_no(selection.precondition), "yes", help_text, "precondition", choices=YES_NO)
         )
     return fields
+
+
+def role_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
+    """Return a field for the hosts of each role of a suite."""
+    from tui.model.roles import FORMS
+
+    return [
+        FieldSpec(f"{ROLE}{name}", selection.roles.get(name, text), text, f"hosts: {FORMS}", name)
+        for name, text in profile.roles.items()
+    ]
 
 
 def attest_specs(asked: Mapping[str, str], selection: Selection) -> list[FieldSpec]:
@@ -253,6 +265,8 @@ def keep_typed(selection: Selection, values: Mapping[str, str], defaults: Mappin
     selection.precondition = typed.pop(PRECONDITION, "yes") != "no"
     answers = {name: typed.pop(name) for name in list(typed) if name.startswith(ATTEST)}
     selection.attest = {name.removeprefix(ATTEST): text for name, text in answers.items() if text != "unknown"}
+    roles = {name: typed.pop(name) for name in list(typed) if name.startswith(ROLE)}
+    selection.roles = {name.removeprefix(ROLE): text for name, text in roles.items() if text != defaults[name]}
     selection.overrides = {name: text for name, text in typed.items() if text != defaults[name]}
 
 
@@ -278,6 +292,7 @@ def plan_of(loaded: LoadedProfile, shell: AppShell) -> Plan:
         lease_s=settings.lease_s,
         cleanup=selection.cleanup,
         precondition=selection.precondition,
+        roles=selection.roles,
         attest=selection.attest,
         servers=servers,
         sources=fleet.uses_of([*hosts, *servers]),

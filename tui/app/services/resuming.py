@@ -105,7 +105,7 @@ def choose(selection: Selection, chosen: Chosen) -> None:
     selection.repeat = str(again.repeat or "")
     selection.sweep = " ".join(f"{name}={','.join(values)}" for name, values in again.sweep.items())
     selection.cleanup, selection.precondition, selection.note = again.cleanup, again.precondition, ""
-    selection.search = again.search
+    selection.search, selection.roles = again.search, dict(again.roles)
     selection.remarks = list(chosen.remarks)
 
 

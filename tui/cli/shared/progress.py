@@ -6,9 +6,10 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TextIO
 
 import msgspec
@@ -144,7 +145,9 @@ class ProgressDisplay:
 
     def status(self, state: RunState, now_t: float) -> None:
         """Show the current numbers: in place on a terminal, every ten seconds elsewhere."""
-        text = status_text(state, now_t, matrix_progress(self.plan, state, now_t), live_text(self.plan, state))
+        roles = {step.index: step.role for step in self.plan.steps if step.role} if self.plan is not None else {}
+        far = matrix_progress(self.plan, state, now_t)
+        text = status_text(state, now_t, far, live_text(self.plan, state), roles)
         if not self.rewrites:
             if state.phase in ("measure", "layout") and now_t - self.logged_at >= LOG_EVERY_S:
                 self.logged_at = now_t
@@ -189,8 +192,30 @@ def _latencies(view: DirectionView) -> str:
     return " ".join(f"p{p} {units.latency(found.get(p))}" for p in PERCENTILES)
 
 
-def status_text(state: RunState, now_t: float, matrix: MatrixProgress | None = None, conditioning: str = "") -> str:
-    """Return the current numbers of the whole cluster in one line; `conditioning`: how far preconditioning is."""
+def _rates(cluster: Mapping[str, DirectionView]) -> list[str]:
+    """Return the current rate and latencies of each direction."""
+    parts = []
+    for name in in_order(cluster):
+        view, known = cluster[name], direction(name)
+        if view.iops is None:
+            continue
+        rate = f"{name} {units.iops(view.iops)} {known.counted}"
+        parts.append(f"{rate} {units.bandwidth(view.bw_bytes_per_s)}" if known.moves_data else rate)
+        parts.append(_latencies(view))
+    return parts
+
+
+def status_text(
+    state: RunState,
+    now_t: float,
+    matrix: MatrixProgress | None = None,
+    conditioning: str = "",
+    roles: Mapping[int, str] = MappingProxyType({}),
+) -> str:
+    """Return the current numbers of the whole cluster in one line.
+
+    `conditioning`: how far preconditioning is; `roles`: of the steps of a suite, by step.
+    """
     progress = state.progress(now_t)
     far = [matrix_text(matrix) if matrix is not None else "", conditioning, state.phase or state.state]
     parts = [clock(now_t), *(part for part in far if part)]
@@ -200,13 +225,11 @@ def status_text(state: RunState, now_t: float, matrix: MatrixProgress | None = N
         parts.append(f"{units.duration(progress.remaining_s)} left")
     if (left_s := allocation_left_s(state, now_t)) is not None:
         parts.append(f"allocation ends in {units.duration(left_s)}")
-    for name in in_order(state.cluster):
-        view, known = state.cluster[name], direction(name)
-        if view.iops is None:
-            continue
-        rate = f"{name} {units.iops(view.iops)} {known.counted}"
-        parts.append(f"{rate} {units.bandwidth(view.bw_bytes_per_s)}" if known.moves_data else rate)
-        parts.append(_latencies(view))
+    if not state.measuring:
+        parts += _rates(state.cluster)
+    for step, measurement in state.measuring.items():
+        rates = _rates(measurement.cluster)
+        parts += [f"{roles.get(step, f'step {step + 1}')}:", *rates] if rates else []
     metadata = state.at_step(state.step).metadata if state.step is not None and state.phase == "measure" else None
     if metadata is not None:
         parts.append(metadata.line(now_t))

@@ -22,7 +22,7 @@ from tui.model.profile_check import said_twice
 from tui.model.profile_model import idle_params
 from tui.model.profile_parts import MAX_STEPS, SweepSpec, axes, grid_points, host_counts, with_values, without
 from tui.model.quantities import parse_duration, parse_size
-from tui.model.roles import chosen_roles, hosts_by_role
+from tui.model.roles import chosen_roles, hosts_by_role, in_role
 
 if TYPE_CHECKING:
     from tui.engine.inputs.profiles import LoadedProfile
@@ -204,7 +204,7 @@ def roles_of(profile: Profile, wanted: MatrixChoice, hosts: Sequence[HostAddress
     try:
         roles = chosen_roles(profile.roles, given)
     except UsageError as error:
-        raise UsageError([Problem(f"{wanted.words.role}: {each.message}") for each in error.problems]) from None
+        raise UsageError([Problem(f"{wanted.words.role}{each.message}") for each in error.problems]) from None
     try:
         return hosts_by_role(roles, hosts)
     except UsageError as error:
@@ -348,7 +348,7 @@ def _at_point(planned: PlannedProfile, values: Mapping[str, Scalar]) -> Params:
 
 def _cell_steps(planned: PlannedProfile, params: Params, point: Params, hosts: Sequence[HostAddress]) -> Iterator[Step]:
     profile = planned.profile
-    cell = cell_key(profile, point) + role_text(planned)
+    cell = in_role(cell_key(profile, point), planned.role, planned.beside)
     pause = span_of(profile.pause, params)
     yield from rounds_at(planned, params, point, hosts, cell)
     if warmup := span_of(profile.warmup, params):
@@ -391,14 +391,9 @@ def _one(
         drop_caches=profile.drop_caches if planned.member else None,
         until=planned.until if planned.member else None,
         role=planned.role,
+        beside=list(planned.beside),
         together=planned.stage + 1 if planned.beside else 0,
     )
-
-
-def role_text(planned: PlannedProfile) -> str:
-    """Return what tells a profile in a role from the same one elsewhere, or alone: `` as readers with writers``."""
-    beside = f" with {', '.join(planned.beside)}" if planned.beside else ""
-    return f" as {planned.role}{beside}" if planned.role else ""
 
 
 def cell_key(profile: Profile, point: Mapping[str, ParamValue]) -> str:
