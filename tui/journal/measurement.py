@@ -8,7 +8,7 @@ from math import floor
 import msgspec
 from msgspec import Struct
 
-from tui.journal.views import Arrival, Clock, Group, Leaf, SeriesSet
+from tui.journal.views import Arrival, Clock, DirectionView, Group, Leaf, SeriesSet
 from tui.metrics.buckets import index_to_value, rank
 from tui.metrics.histogram import Histogram, PackedBuckets
 from tui.metrics.registry import BOTH
@@ -154,6 +154,11 @@ class Measurement:
         self.jobs: dict[str, Measurement] = {}  # by name, where there is more than one
         self._series: dict[str, SeriesSet] = {}
         self._joint: dict[str, Histogram] = {}  # latencies of all hosts, by direction
+
+    @property
+    def whole(self) -> DirectionView:
+        """All hosts and directions together; with one direction, its own view."""
+        return next(iter(self.cluster.values())) if len(self.cluster) == 1 else self.total
 
     def is_of(self, phase: PhaseName, step: int | None) -> bool:
         """Tell whether this is what was measured in a phase of a step."""

@@ -116,7 +116,7 @@ class RunState:
     @property
     def total(self) -> DirectionView:
         """All hosts and directions together; with one direction, its own view."""
-        return next(iter(self.cluster.values())) if len(self.cluster) == 1 else self.current.total
+        return self.current.whole
 
     @property
     def run_id(self) -> str:

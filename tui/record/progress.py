@@ -15,7 +15,7 @@ from tui.metrics.figures import found_in, over_hosts, value_of
 from tui.metrics.steady import Round, SteadyWindow, is_steady, round_of, rounds_before, window_over, window_text
 from tui.model.hostfacts import ALLOCATION_ENDS
 from tui.model.plain_data import parse_utc
-from tui.model.plan import Headline, Plan, Precondition, Step
+from tui.model.plan import Headline, Plan, Precondition, Step, at_once
 from tui.record.cells import Cell, CellRepetition, by_point, cell_of
 from tui.record.headline import operation_value
 
@@ -205,9 +205,11 @@ def matrix_progress(plan: Plan | None, state: RunState, now_t: float) -> MatrixP
     over = [step for step, done in zip(plan.steps, is_over, strict=True) if done]
     still = [step for step, done in zip(plan.steps, is_over, strict=True) if not done]
     current = next((step for step in still if step.index == state.step), None)
-    left = [step for step in still if step is not current]
+    beside = [step for step in still if current is not None and step.together and step.together == current.together]
+    working = beside or ([current] if current is not None else [])
+    left = [step for step in still if step not in working]
     inside = max(0.0, now_t - _began(state, current)) if current is not None else 0.0
-    rest = _rest(state, over, left, current, inside)
+    rest = _rest(state, over, left, working, inside)
     at = current or (over[-1] if over else None)
     cells = {step.cell_key for step in plan.steps if not step.warmup}
     return MatrixProgress(
@@ -217,7 +219,7 @@ def matrix_progress(plan: Plan | None, state: RunState, now_t: float) -> MatrixP
         over=len(over),
         cells_over=len(cells - {step.cell_key for step in still}),
         cells=len(cells),
-        fraction=_fraction(len(over) / len(plan.steps), inside + sum(_spent(state, step) for step in over), rest),
+        fraction=_fraction(len(over) / len(plan.steps), inside + _spent_in_all(state, over), rest),
         remaining_s=rest,
         at_most=any(step.optional for step in left),
     )
@@ -254,7 +256,11 @@ def _spent(state: RunState, step: Step) -> float:
     return max(0.0, view.ended_t - view.started_t) if view is not None and view.ended_t is not None else 0.0
 
 
-def _rest(state: RunState, over: list[Step], left: list[Step], current: Step | None, inside: float) -> float | None:
+def _spent_in_all(state: RunState, over: list[Step]) -> float:
+    return sum(max(_spent(state, step) for step in group) for group in at_once(over))
+
+
+def _rest(state: RunState, over: list[Step], left: list[Step], working: list[Step], inside: float) -> float | None:
     """Return the seconds that are left: as planned, with the time around the load as it was so far."""
     measured = [step for step in over if state.steps[step.index].state == "done"]
     around = [_spent(state, step) - step.expected_s for step in measured if step.expected_s is not None]
@@ -264,11 +270,16 @@ def _rest(state: RunState, over: list[Step], left: list[Step], current: Step | N
     def span(step: Step) -> float | None:
         return typical if step.expected_s is None else step.expected_s + overhead
 
-    spans = [span(step) for step in left]
-    now = span(current) if current is not None else 0.0
+    def longest(steps: list[Step]) -> float | None:
+        spans = [each for step in steps if (each := span(step)) is not None]
+        return max(spans, default=0.0) if len(spans) == len(steps) else None
+
+    groups = list(at_once(left))
+    spans, now = [longest(group) for group in groups], longest(working)
     if now is None or any(each is None for each in spans):
         return None
-    return sum(each or 0.0 for each in spans) + sum(step.pause_s for step in left) + max(0.0, now - inside)
+    pauses = sum(max(step.pause_s for step in group) for group in groups)
+    return sum(each or 0.0 for each in spans) + pauses + max(0.0, now - inside)
 
 
 def is_matrix(plan: Plan) -> bool:
@@ -288,21 +299,26 @@ class LiveMatrix:
         plan = self.plan
         if plan is None:
             return []
-        at = plan.steps[state.step] if state.step is not None and state.step < len(plan.steps) else None
-        cells = []
+        cells, working = [], self._working(plan, state)
         for key, steps in by_point(plan.steps).items():
             attempts = [
                 CellRepetition(step.index, live_state(state, step), self._headline_value(plan, state, step))
                 for step in steps
             ]
-            working = at is not None and at.cell_key == key and not state.ended
-            running = working and at is not None and live_state(state, at) in ("running", "missing")
+            at = working.get(key)
+            running = at is not None and live_state(state, at) in ("running", "missing")
             cell = cell_of(key, steps[0].part or plan.profile.tag, steps[0].point, plan.headline_of(steps[0]),
                            attempts, "running" if running else None)  # fmt: skip
             if running and at is not None and cell.value is None and state.phase == "measure":
                 cell = replace(cell, value=rate_now(plan, state, at))
             cells.append(cell)
         return cells
+
+    def _working(self, plan: Plan, state: RunState) -> dict[str, Step]:
+        """Return the steps at work, by cell: several where they run at the same time."""
+        if state.ended or state.step is None or state.step >= len(plan.steps):
+            return {}
+        return {plan.steps[index].cell_key: plan.steps[index] for index in (*state.beside.steps, state.step)}
 
     def progress(self, state: RunState) -> MatrixProgress | None:
         """Return how far all steps are."""
@@ -343,10 +359,11 @@ def operation_rate(state: RunState, index: int, headline: Headline) -> float | N
 def rate_now(plan: Plan, state: RunState, step: Step) -> float | None:
     """Return the figure that a step is about, over its last interval."""
     headline = plan.headline_of(step)
-    if headline is None or not state.current.is_of("measure", step.index):
+    measured = state.measuring.get(step.index) or state.current
+    if headline is None or not measured.is_of("measure", step.index) or not measured.cluster:
         return None
-    views = state.cluster
-    view = views.get(found_in(headline, views)) or state.total
+    views = measured.cluster
+    view = views.get(found_in(headline, views)) or measured.whole
     if headline.metric == "latency" and headline.percentile is not None:
         return view.interval_percentiles.get(label(headline.percentile))
     return view.now(headline.metric)
