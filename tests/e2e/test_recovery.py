@@ -56,8 +56,8 @@ def record_of(run_dir: Path) -> dict[str, Any]:
     return record
 
 
-def last_total(run_dir: Path, host: str) -> int:
-    text = gzip.decompress((run_dir / "raw" / f"0.measure.{host}.out.gz").read_bytes()).decode()
+def last_total(run_dir: Path, host: str, step: int = 0) -> int:
+    text = gzip.decompress((run_dir / "raw" / f"{step}.measure.{host}.out.gz").read_bytes()).decode()
     total: int = json.loads(text[text.rindex("\n{\n") :])["jobs"][0]["read"]["total_ios"]
     return total
 

@@ -246,6 +246,7 @@ SIX = ("bandwidth-read", "bandwidth-write", "latency-read", "latency-write", "io
 WITHIN = ("1m-read", "1m-write", "128k-read", "128k-write", "4k-read", "4k-write", "4k-mixed")
 SUITES = {
     "ai/checkpoint": ["ai/checkpoint-write", "ai/checkpoint-restore"],
+    "apps/database-beside-bulk": ["apps/database-log", "ai/training-large-samples", "apps/database-log"],
     "aerodisk/all": ["aerodisk/oltp-4k-70r30w", "aerodisk/seqwrite-128k", "aerodisk/seqread-128k"],
     "ceph/all": ["ceph/randread", "ceph/randwrite"],
     "elbencho/files": [f"elbencho/files-{name}" for name in ("mkdirs", "write", "stat", "read", "rm", "rmdirs")],

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from tui.journal.state import RunState
 from tui.judge.catalogue import BY_ID
 from tui.judge.check import RunEvidence
@@ -54,6 +56,23 @@ def evidence(
     seen.results.aggregate = dict(next(iter(hosts.values())))
     records = [HostRecord(name=name, facts=dict(facts or {})) for name in hosts]
     return RunEvidence(whole, records, [seen], JournalData(RunState(for_record=True)))
+
+
+def beside(one: RunEvidence, other: RunEvidence) -> RunEvidence:
+    """Return two runs of one step and one host as one run whose steps ran at the same time; the other's host is w1."""
+    (task,) = other.plan.steps[0].tasks
+    steps = [
+        replace(one.plan.steps[0], together=1, role="readers"),
+        replace(other.plan.steps[0], index=1, together=1, role="writers", tasks=[replace(task, host="w1")]),
+    ]
+    record = other.steps[0].model_copy(deep=True, update={"index": 1})
+    record.results.per_host = {"w1": record.results.per_host[task.host]}
+    record.telemetry = [
+        each.model_copy(update={"host": "w1"}) if each.host == task.host else each for each in record.telemetry
+    ]
+    hosts = [*one.hosts, *(host.model_copy(update={"name": "w1"}) for host in other.hosts)]
+    plan = replace(one.plan, steps=steps, hosts=[*one.plan.hosts, HostAddress("w1")])
+    return replace(one, plan=plan, hosts=hosts, steps=[one.steps[0], record])
 
 
 def found(name: str, at: RunEvidence) -> list[Finding]:

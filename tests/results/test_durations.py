@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.results.evidence import evidence, found
+from tests.results.evidence import beside, evidence, found
 from tests.results.samples import closed, compared, ended, run_of
 from tests.results.test_timing import host_run
-from tui.judge.check import RunEvidence
+from tui.judge.check import RunEvidence, UnknownError
 from tui.library.build import build_record
 from tui.model.event import AnyEvent, DirectionResult, HostResult
 from tui.model.plan import JobLoad
 from tui.model.record import Finding
+from tui.model.step_record import HostTimingRecord, TimingRecord
 
 
 def findings(folder: Path, spans: dict[str, tuple[float, float]], runtime_s: float | None) -> list[Finding]:
@@ -78,3 +79,29 @@ def test_jobs_that_ran_to_the_end_have_none(seconds: list[float]) -> None:
 
 def test_a_load_that_was_short_as_a_whole_is_another_finding() -> None:
     assert found("job-time", jobs_that_ran(5.0, 5.1)) == []
+
+
+def of_roles(one: tuple[float, float], other: tuple[float, float]) -> list[Finding]:
+    """Return what `roles-overlap` finds of two steps at the same time that measured from and to these seconds."""
+    spans = [
+        HostTimingRecord(start_s=start_s, end_s=end_s, start_uncertainty_s=0, end_uncertainty_s=0, source="tool")
+        for start_s, end_s in (one, other)
+    ]
+    return found("roles-overlap", beside(*(evidence(timing=TimingRecord(hosts={"h1": span})) for span in spans)))
+
+
+def test_a_role_that_measured_half_of_its_time_alone_is_told_with_that_share() -> None:
+    (one,) = of_roles((5.0, 65.0), (5.0, 35.0))
+    assert (one.severity, one.scope, one.measured) == ("warning", {"step": 0, "hosts": "h1"}, 0.5)
+
+
+@given(late_s=st.floats(-60.0, 60.0), runtime_s=st.floats(20.0, 90.0))
+def test_both_roles_are_named_when_a_tenth_of_the_time_is_not_shared(late_s: float, runtime_s: float) -> None:
+    told = of_roles((65.0, 65.0 + runtime_s), (65.0 + late_s, 65.0 + late_s + runtime_s))
+    shared = max(0.0, 1 - abs(late_s) / runtime_s)
+    assert len(told) == (0 if shared >= 0.9 else 2) or shared == pytest.approx(0.9)
+
+
+def test_a_step_alone_has_no_roles_to_overlap() -> None:
+    with pytest.raises(UnknownError):
+        found("roles-overlap", evidence())

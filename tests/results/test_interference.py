@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.results.evidence import direction, evidence, found
+from tests.results.evidence import beside, direction, evidence, found
 from tui.judge.check import RunEvidence, UnknownError
 from tui.model.plan import JobLoad
 from tui.model.step_record import HostTelemetryRecord, TelemetryColumn
@@ -117,3 +117,19 @@ def test_a_file_system_that_amplifies_is_not_judged() -> None:
     at.hosts[0].facts["target_fstype"] = "btrfs"
     with pytest.raises(UnknownError):
         found("other-traffic", at)
+
+
+def test_what_runs_at_the_same_time_is_not_that_of_others() -> None:
+    alone = run(READS, {"read": 100 * MB}, {"dev.sda.rd": 101 * MB, "dev.sda.wr": 50 * MB}, boot="one")
+    writer = run(JobLoad("w", ("write",), direct=True), {"write": 50 * MB},
+                 {"dev.sda.rd": 101 * MB, "dev.sda.wr": 50 * MB}, boot="one")  # fmt: skip
+    assert directions(alone) == ["write"]
+    assert directions(beside(alone, writer)) == []
+
+
+def test_what_runs_at_the_same_time_and_is_not_known_yet_accuses_nobody() -> None:
+    alone = run(READS, {"read": 100 * MB}, {"dev.sda.rd": 101 * MB, "dev.sda.wr": 50 * MB}, boot="one")
+    both = beside(alone, run(READS, {"read": 0.0}, {}))
+    both.steps[1].results.per_host = {}
+    with pytest.raises(UnknownError):
+        directions(both)

@@ -170,7 +170,8 @@ def _role_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem
     used = {member.role for member in profile.members}
     for role in profile.roles:
         if role not in used:
-            yield document.problem(("roles", role), f"role '{role}' is used by no profile of the suite", key=True)
+            message = f"role '{role}' is used by no profile of the suite"
+            yield document.problem(("roles", role), message, True, "missing-suite")
     if len([role for role, text in profile.roles.items() if text == REST]) > 1:
         yield document.problem(("roles",), f"'{REST}' is allowed for one role", key=True)
     for index, stage in enumerate(profile.stages):

@@ -394,7 +394,20 @@ def check_field(profile: Profile, name: str, text: str) -> str | None:
         return None if text in ANSWERS else "yes, no or unknown"
     if name == NOTE or text == swept_texts(profile).get(name):
         return None
+    if name.startswith(ROLE):
+        return check_role(text)
     return check_param(profile, name, text)
+
+
+def check_role(text: str) -> str | None:
+    """Return what is wrong with the hosts of a role."""
+    from tui.model.roles import parse_role
+
+    try:
+        parse_role(text)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def check_param(profile: Profile, name: str, text: str) -> str | None:
