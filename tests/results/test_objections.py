@@ -13,8 +13,7 @@ from tui.judge.catalogue import BY_ID
 from tui.judge.check import Moot
 from tui.library.build import build_record
 from tui.model.event import HostFactsCollected
-from tui.model.record import ClockRecord, Finding, RunRecord
-from tui.model.step_record import AttestationRecord
+from tui.model.record import AttestationRecord, ClockRecord, Finding, RunRecord
 from tui.text.line import plain_lines
 from tui.view.objection_catalogue import OBJECTIONS, objections_to
 from tui.view.objections import ObjectionAnswer, objection_lines

@@ -120,14 +120,11 @@ class HostProblem(Event, tag="host_problem"):
 
 
 class StepStarted(Event, tag="step_started"):
-    """A step begins. A step that is run again begins anew: what was seen of it before counts for nothing.
-
-    `hosts`: those of a step that runs at the same time as others; empty: it runs alone.
-    """
+    """A step begins. A step that is run again begins anew: what was seen of it before counts for nothing."""
 
     step: int
     attempt: int = 1
-    hosts: list[str] = field(default_factory=list)
+    hosts: list[str] = field(default_factory=list)  # of a step that runs at the same time as others
 
 
 class StepEnded(Event, tag="step_ended"):

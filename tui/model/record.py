@@ -17,7 +17,6 @@ from tui.model.roles import in_role
 from tui.model.search_record import SearchRecord
 from tui.model.step_record import (
     UTC_PATTERN,
-    AttestationRecord,
     PhaseRecord,
     PreconditionRecord,
     ProofRecord,
@@ -181,6 +180,16 @@ class HeadlineRecord(RecordPart):
     )
     text: str = Field("", description="the figure for people")
     short: str = Field("", description="the same in few words, for lists; empty: `text` is short")
+
+
+class AttestationRecord(RecordPart):
+    """A condition that only a person knows."""
+
+    id: str = Field(description="its name in the profile")
+    question: str = Field(description="what was asked")
+    answer: Literal["yes", "no", "unknown"] = Field(description="the answer; unknown: none was given")
+    by: str | None = Field(None, description="user and machine that it was given on")
+    utc: str | None = Field(None, description="when the run was launched with it")
 
 
 class CellRecord(RecordPart):

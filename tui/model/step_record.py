@@ -496,13 +496,3 @@ class PreconditionRecord(RecordPart):
     left_out: bool = Field(False, description="whether the launch left out what the profile asks for")
     fills: list[FillRecord] = Field(default_factory=list, description="what was filled")
     rounds: list[RoundsRecord] = Field(default_factory=list, description="rounds, point by point")
-
-
-class AttestationRecord(RecordPart):
-    """A condition that only a person knows."""
-
-    id: str = Field(description="its name in the profile")
-    question: str = Field(description="what was asked")
-    answer: Literal["yes", "no", "unknown"] = Field(description="the answer; unknown: none was given")
-    by: str | None = Field(None, description="user and machine that it was given on")
-    utc: str | None = Field(None, description="when the run was launched with it")

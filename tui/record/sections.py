@@ -10,6 +10,7 @@ from tui.metrics.repeat import relative_ci
 from tui.model.address import HostAddress
 from tui.model.plan import Identities, Plan, Step
 from tui.model.record import (
+    AttestationRecord,
     CellRecord,
     ClockRecord,
     FilesLeft,
@@ -20,7 +21,7 @@ from tui.model.record import (
     MatrixRecord,
     PlaceRecord,
 )
-from tui.model.step_record import AttestationRecord, FillRecord, PreconditionRecord, RoundsRecord, StepRecord
+from tui.model.step_record import FillRecord, PreconditionRecord, RoundsRecord, StepRecord
 from tui.record.cells import by_point, worst
 from tui.record.headline import blank, middle, put_figure
 from tui.record.progress import Rounds, fills_of, rounds_of

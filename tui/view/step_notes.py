@@ -24,8 +24,8 @@ from tui.record.headline import length_text
 from tui.text.line import LABEL, TEXT, TITLE, WARN, Line, Run, labelled, plain_lines
 
 if TYPE_CHECKING:
-    from tui.model.record import HeadlineRecord
-    from tui.model.step_record import AttestationRecord, FillRecord, RoundsRecord
+    from tui.model.record import AttestationRecord, HeadlineRecord
+    from tui.model.step_record import FillRecord, RoundsRecord
 
 LEFT_OUT = "left out at launch, though the profile asks for it"
 POINTS_SHOWN = 6
