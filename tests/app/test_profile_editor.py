@@ -17,16 +17,8 @@ from tui.app.app import BenchtuiApp
 from tui.app.frame.step_screen import KeyBar
 from tui.app.screens import editor as screens_editor
 from tui.app.screens.editor import EditorScreen
-from tui.app.screens.editor_text import (
-    LoadedText,
-    indentation,
-    judge,
-    location_of,
-    spans,
-    token_end,
-    with_default,
-    written,
-)
+from tui.app.screens.editor_form import with_default, written
+from tui.app.screens.editor_text import LoadedText, indentation, judge, location_of, spans, token_end
 from tui.engine.inputs.profile_files import SCHEMA_FILE
 from tui.model.yaml_text import load
 
@@ -270,7 +262,7 @@ async def test_f3_goes_round_and_the_text_can_stand_alone(home: Path) -> None:
 async def test_a_value_typed_in_the_form_goes_into_the_text(home: Path) -> None:
     async with editing(home) as user:
         await user.press("f5")
-        await user.sees(lambda: user.screen.in_form)
+        await user.sees(lambda: user.screen.form.has_focus_within)
         await user.press("tab", "ctrl+u")
         assert "Esc to the text" in user.user.text.splitlines()[-1]
         await user.types("45s")
@@ -305,14 +297,14 @@ async def test_the_form_is_entered_once_the_text_was_looked_at(
         may_look.set()
         editor = Editing(user, path).screen
         await user.sees(lambda: bool(editor.form.fields))
-        await user.sees(lambda: editor.in_form or not ends_in_form)
-        assert editor.in_form == ends_in_form
+        await user.sees(lambda: editor.form.has_focus_within or not ends_in_form)
+        assert editor.form.has_focus_within == ends_in_form
 
 
 async def test_a_value_that_is_wrong_stays_in_the_form(home: Path) -> None:
     async with editing(home) as user:
         await user.press("f5")
-        await user.sees(lambda: user.screen.in_form)
+        await user.sees(lambda: user.screen.form.has_focus_within)
         await user.press("tab", "ctrl+u")
         await user.types("soon")
         await user.sees("'soon' is not a duration")
@@ -346,7 +338,7 @@ async def test_what_is_saved_is_whole_and_the_schema_lies_beside(home: Path) -> 
 async def test_a_file_that_cannot_be_written_is_told_and_the_text_stays(home: Path) -> None:
     async with editing(home) as user:
         await user.write("30s", "20s")
-        user.screen.path = Path("/proc/nothing/here.yaml")
+        user.screen.file.path = Path("/proc/nothing/here.yaml")
         await user.press("ctrl+s")
         await user.user.is_told("cannot be written")
         assert user.screen.unsaved
@@ -442,7 +434,7 @@ async def test_e_on_a_profile_of_ones_own_edits_it(home: Path) -> None:
         await go_to(user, "my/reads")
         await user.press("e")
         await user.sees(lambda: isinstance(user.app.screen, EditorScreen))
-        assert user.app.screen.path == path  # type: ignore[attr-defined]
+        assert user.app.screen.file.path == path  # type: ignore[attr-defined]
 
 
 async def test_e_on_a_preset_extends_it_under_a_name_of_ones_own(home: Path) -> None:

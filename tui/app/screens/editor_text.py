@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import difflib
 import functools
-import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,15 +19,16 @@ from textual.widgets import TextArea
 
 from tui import workloads
 from tui.app.screens.profiles_text import place_of
+from tui.app.screens.review_plan import job_files
 from tui.app.terminal.theme import Symbols
 from tui.model.plain import printable_lines
-from tui.model.problem import Problem, UsageError
+from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.tool import SUITE
-from tui.model.yaml_text import YamlDocument, load
 from tui.text.line import ACCENT, BAD, GOOD, LABEL, TEXT, TITLE, WARN, Line, clip, heading, indented, labelled
 
 if TYPE_CHECKING:
     from tui.engine.inputs.profiles import Catalogue, LoadedProfile
+    from tui.model.plan import Plan
     from tui.model.profile import Profile
 
 Span = tuple[int, int, str]
@@ -223,6 +223,7 @@ def location_of(text: str, offset: int) -> tuple[int, int]:
 
 
 INDENT = 8
+STEPS_SHOWN = 6
 SAID_ANYWAY = ("profile", "version", "extends")
 
 
@@ -264,7 +265,19 @@ def base_of(catalogue: Catalogue, loaded: LoadedProfile) -> Profile | None:
     return catalogue.load_file(twin, preset=True).profile if twin.is_file() and twin != loaded.path else None
 
 
+def first_place(text: str) -> tuple[int, int]:
+    """Return where one would begin to type: at the first line that is no comment."""
+    lines = text.split("\n")
+    return next((index for index, line in enumerate(lines) if line and not line.startswith("#")), 0), 0
+
+
 # -- problems
+
+
+def next_problem(problems: Iterable[Problem], after: tuple[int, int]) -> tuple[int, int] | None:
+    """Return the place of the next problem after a place, or of the first one; lines and columns from 0."""
+    places = sorted({((problem.line or 1) - 1, (problem.column or 1) - 1) for problem in problems})
+    return next((place for place in places if place > after), places[0] if places else None)
 
 
 def problem_lines(judged: LoadedText, here: int, symbols: Symbols, width: int) -> list[Line]:
@@ -294,6 +307,28 @@ def sound(judged: LoadedText) -> str:
     params = f", {len(profile.params)} parameters" if profile.params else ""
     base = f", extends {profile.extends}" if profile.extends else ""
     return f"{profile.profile}: {headline_text(profile)}{params}{base}"
+
+
+# -- what comes of it
+
+
+def job_lines(
+    judged: LoadedText, last_good: LoadedProfile | None, plan_of: Callable[[LoadedProfile], Plan], width: int
+) -> list[Line]:
+    """Return the job files that a text leads to; the last good ones while it has problems."""
+    from msgspec.structs import replace
+
+    if last_good is None:
+        return [Line.of(("No job file yet: see the problems below" if judged.problems else "", LABEL))]
+    try:
+        plan = plan_of(last_good)
+    except BenchtuiError as error:
+        return indented([(str(error), BAD)], width, 0)
+    lines = job_files(replace(plan, steps=plan.steps[:STEPS_SHOWN]))
+    more = len(plan.steps) - STEPS_SHOWN
+    lines += [Line.of((f"and {more} more steps", LABEL))] if more > 0 else []
+    before = [Line.of(("as it was before the problems below", WARN)), Line()]
+    return lines if judged.loaded is not None else [*before, *lines]
 
 
 # -- differences
@@ -398,58 +433,3 @@ def counted(judged: LoadedText) -> str:
 def count(problems: Sequence[Problem]) -> str:
     """Return how many problems there are in words."""
     return "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-
-
-_PLAIN = re.compile(r"[A-Za-z0-9/][A-Za-z0-9_./%+-]*")
-_WORDS = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
-
-
-def with_default(text: str, name: str, value: str) -> str:
-    """Return the text with another default of a parameter, at its own place or, when it is inherited, as a new line.
-
-    Raises UsageError for a text that is no YAML.
-    """
-    document = load(text, "")
-    for path in (("params", name, "default"), ("params", name)):
-        span = document.spans.get(path)
-        if span and span[1] > span[0]:
-            return text[: span[0]] + written(value) + text[span[1] :]
-    if ("params", name) in document.values:
-        raise UsageError(f"parameter '{name}' has no plain default to change")
-    return _with_new_line(text, document, f"{name}: {written(value)}")
-
-
-def _with_new_line(text: str, document: YamlDocument, line: str) -> str:
-    """Return the text with one more entry below ``params``, written in the way that it is written in."""
-    params = document.data.get("params")
-    if not isinstance(params, dict) or not params:
-        if ("params",) not in document.keys:
-            return f"{text.rstrip()}\nparams:\n  {line}\n"
-        row, column = document.keys[("params",)]
-        lines = text.split("\n")
-        before, after = lines[row - 1][: column - 1 + len("params")], lines[row - 1][column - 1 + len("params") :]
-        rest = re.sub(r"^\s*:\s*(\{\s*\}|~|null)?", "", after)
-        lines[row - 1] = f"{before}:{f'  {rest.strip()}' if rest.strip() else ''}"
-        return "\n".join([*lines[:row], f"  {line}", *lines[row:]])
-    row, column = document.keys[("params", next(iter(params)))]
-    lines = text.split("\n")
-    last = ("params", next(reversed(params)))
-    end = document.keys[last][0]
-    if last in document.spans and end > row - 1 and not lines[row - 1][: column - 1].strip():
-        blanks = lines[row - 1][: column - 1]
-        end += text.count("\n", *document.spans[last])
-        return "\n".join([*lines[:end], blanks + line, *lines[end:]])
-    before, after = lines[row - 1][: column - 1], lines[row - 1][column - 1 :]
-    if before.strip():  # {a: 1, b: 2} in one line
-        lines[row - 1] = f"{before}{line}, {after}"
-        return "\n".join(lines)
-    return "\n".join([*lines[: row - 1], before + line, *lines[row - 1 :]])
-
-
-def written(value: str) -> str:
-    """Return a value as a YAML scalar that is read as the same text, or the same number or truth value."""
-    if value in ("true", "false", "yes", "no") or re.fullmatch(r"0|[1-9]\d{0,14}(\.\d+)?", value):
-        return value
-    plain = _PLAIN.fullmatch(value) and value.lower() not in _WORDS and not value[:1].isdigit()
-    sized = re.fullmatch(r"\d+[a-zA-Z%]{1,3}", value)
-    return value if plain or sized else json.dumps(value, ensure_ascii=False)
