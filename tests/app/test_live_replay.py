@@ -15,6 +15,7 @@ from tui.app.screens import live_feed
 from tui.app.screens.live_feed import LiveFeed, ReplayFeed, last_time
 from tui.app.screens.result import ResultScreen
 from tui.app.screens.runs import RunsScreen
+from tui.app.services.leaving import leave_on_signal
 from tui.model.event import Message, NoteAdded, encode
 
 
@@ -61,7 +62,7 @@ async def test_a_replay_leaves_the_run_that_goes_on_where_it_was(maker: RunMaker
         await app.settle(pilot)
         assert isinstance(app.screen, Confirm) and going.run_dir.name in app.screen.question
         await pilot.press("c")
-        app.leave_on_signal(signal.SIGHUP)
+        leave_on_signal(app, signal.SIGHUP)
         assert (
             app.farewell
             == f"run {going.run_dir.name} is still running; to watch it: benchtui attach {going.run_dir.name}"

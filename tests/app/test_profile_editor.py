@@ -70,7 +70,7 @@ class Editing:
 async def editing(home: Path, size: tuple[int, int] = WIDE, **changes: object) -> AsyncIterator[Editing]:
     path = own_file(home)
     async with opened(options(home, **changes), size=size) as user:
-        user.app.keep_step("editor", EditorScreen(path))
+        user.app.steps.keep("editor", EditorScreen(path))
         user.app.show_step("editor")
         await user.pilot.pause()
         found = Editing(user, path)
@@ -290,7 +290,7 @@ async def test_the_form_is_entered_once_the_text_was_looked_at(
     monkeypatch.setattr(screens_editor, "judge", late)
     path = own_file(home)
     async with opened(options(home), size=WIDE) as user:
-        user.app.keep_step("editor", EditorScreen(path))
+        user.app.steps.keep("editor", EditorScreen(path))
         user.app.show_step("editor")
         await user.pilot.pause()
         await user.press("f5", *after)

@@ -25,6 +25,7 @@ from tui.app.screens.review import ReviewScreen
 from tui.app.screens.runs import RunsScreen
 from tui.app.screens.runs_preview import FACTS_CELLS
 from tui.app.services import resuming
+from tui.app.services.found_runs import recent_runs
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.lines import TextPane
 from tui.app.widgets.picklist import PickList
@@ -338,7 +339,7 @@ async def test_a_list_of_shared_directories_that_cannot_be_read_is_told(newest: 
     (tmp_path / "shared-runs").write_bytes(b"\xff\xfe")
     async with stage(newest, step="runs") as (app, pilot):
         assert any("shared-runs: cannot be read: is not UTF-8 text" in each.message for each in app._notifications)
-        assert app.recent_runs() == []
+        assert recent_runs(app) == []
         await pilot.press("asterisk")
         assert isinstance(app.screen, RunsScreen)
 

@@ -120,7 +120,7 @@ def editing(*keys: str, broken: bool = False) -> Act:
         path = user.app.paths.profiles / "lab" / "nightly.yaml"
         if broken:
             path.write_text(OWN)
-        user.app.keep_step("editor", EditorScreen(path))
+        user.app.steps.keep("editor", EditorScreen(path))
         user.app.show_step("editor")
         await settled(user)
         await pressed(*keys)(user)

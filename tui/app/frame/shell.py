@@ -96,6 +96,7 @@ class TypeAheadApp(App[Result]):
 
 
 RECENT = 50  # runs that are looked at for what was used last
+WITHOUT_RECORD = ("running", "interrupted", "unreadable")  # states of runs
 
 
 class Options(Struct, frozen=True):
@@ -129,6 +130,7 @@ class AppShell(TypeAheadApp[None]):
         self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         self.options = options
         self.paths = options.paths
+        self.farewell: str | None = None  # printed once the terminal is restored
         self.subjects: dict[str, tuple[object, ...]] = {}
         self.outdated: set[str] = set()  # screens that are to be made anew when they are shown again
         self.watched: Path | None = None  # a run whose end nobody has seen yet
@@ -248,6 +250,14 @@ class AppShell(TypeAheadApp[None]):
         self.run_to_find = run_dir
         self.subjects["result"] = (run_dir,)
         self.outdated.add("result")
+
+    def see_end(self) -> None:
+        """Find out whether the run that was watched has ended while another screen was shown."""
+        from tui.library.summary import summarize
+
+        summary = summarize(self.watched) if self.watched is not None else None
+        if self.watched is not None and summary is not None and summary.state not in WITHOUT_RECORD:
+            self.run_ended(self.watched)
 
     def choice_text(self, room: int) -> str:
         """Return what is chosen in at most `room` columns: the profile goes first, it is on the screen anyway."""

@@ -116,11 +116,6 @@ LONGEST_S = 3600.0  # the rest of a run that is taken over alive
 POLL_S = 0.2
 
 
-def recovery_notice(count: int) -> str:
-    """Return what is told when the app starts."""
-    return f"{count} run was cut off: R finishes it" if count == 1 else f"{count} runs were cut off: R finishes them"
-
-
 def recovery_question(runs: Sequence[Path]) -> Confirm:
     """Return the question whether to finish these runs; the answer is ``recover`` when they shall be."""
     names = [run_dir.name for run_dir in runs[:SHOWN]]
@@ -131,6 +126,21 @@ def recovery_question(runs: Sequence[Path]) -> Confirm:
         "a load that still runs, within its lease, is taken over."
     )
     return Confirm(title, "\n".join([*names, "", advice]), RECOVERY_CHOICES)
+
+
+async def runs_to_recover(shell: AppShell, at_hand: Path | None) -> list[Path]:
+    """Ask whether to finish the run at hand, or all runs that were cut off, and return those that shall be."""
+    from tui.library.unfinished import unfinished_runs, write_missing
+
+    for run_id in (written := await asyncio.to_thread(write_missing, shell.paths.runs)):
+        shell.notify(f"{run_id} had come to its end: its record is written")
+    runs = await asyncio.to_thread(unfinished_runs, shell.paths.runs)
+    runs = [run_dir for run_dir in runs if run_dir == at_hand] or runs
+    if not runs and not written:
+        shell.notify("no run was cut off")
+    if runs and await shell.push_screen_wait(recovery_question(runs)) == "recover":
+        return runs
+    return []
 
 
 async def recover(runs: Sequence[Path], begun: Callable[[Path], object], asked: Callable[[Questions], object]) -> None:

@@ -1,0 +1,45 @@
+"""The screens of the steps: each is made when it is shown first, and kept for coming back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from textual.app import App
+
+from tui.app.frame.step_screen import StepScreen
+
+
+class StepScreens:
+    """What was made so far, by name."""
+
+    def __init__(self, app: App[Any], make: Callable[[str], StepScreen]) -> None:
+        self.app = app
+        self.make = make
+        self.made: dict[str, StepScreen] = {}
+        self._replaced: list[StepScreen] = []  # may be on the screen yet
+
+    def keep(self, name: str, screen: StepScreen) -> None:
+        """Keep a step's screen for coming back; the one it replaces is dropped, one that is shown once it is left."""
+        if name in self.made:
+            self._replaced.append(self.made[name])
+        self.made[name] = screen
+        self.app.install_screen(screen, f"{name} {id(screen)}")
+
+    def drop(self, name: str) -> None:
+        """Forget a step's screen."""
+        if (screen := self.made.pop(name, None)) is not None:
+            self.app.uninstall_screen(screen)
+
+    def show(self, name: str) -> None:
+        """Make a step the shown one; dialogs and the too-small notice above it go."""
+        if name not in self.made:
+            self.keep(name, self.make(name))
+        while len(self.app.screen_stack) > 2:
+            self.app.pop_screen()
+        if len(self.app.screen_stack) == 1:  # the other one is at the bottom
+            self.app.push_screen(self.made[name])
+        else:
+            self.app.switch_screen(self.made[name])
+        while self._replaced:
+            self.app.uninstall_screen(self._replaced.pop())
