@@ -187,7 +187,7 @@ class Palette(HelpScreen):
         found = [action for action in commands_of(self.about) if matches(action, search)]
         found.sort(key=lambda action: not all(word in action.label.lower() for word in words))
         self.picklist.set_rows(found)
-        self.picklist.action_top()
+        self.picklist.action_move("end", -1)
 
     @on(PickList.Clicked)
     def choose(self) -> None:

@@ -246,7 +246,7 @@ class ResultScreen(StepScreen):
         if place is not None:
             self.scroll.scroll_to_region(Region(0, max(0, place - 1), 1, 3), animate=False)
 
-    def action_move(self, rows: int, columns: int) -> None:
+    def action_move_cursor(self, rows: int, columns: int) -> None:
         """Move the cursor of the matrix; where there is none go to the tab beside, or scroll, as below its last row."""
         moved = self.page.with_cursor(rows, columns) if self.page is not None else None
         if moved is not None:

@@ -174,12 +174,12 @@ APP = (
 )
 
 LIST = (
-    Action("list.down", ("j", "down"), "down", "Move or scroll down"),
-    Action("list.up", ("k", "up"), "up", "Move or scroll up"),
-    Action("list.top", ("g", "home"), "top", "Move to the first row, or to the top"),
-    Action("list.bottom", ("G", "end"), "bottom", "Move to the last row, or to the end"),
-    Action("list.page-down", ("ctrl+d", "pagedown"), "page down", "Move down by half a screen"),
-    Action("list.page-up", ("ctrl+u", "pageup"), "page up", "Move up by half a screen"),
+    Action("list.down", ("j", "down"), "down", "Move or scroll down", call="move('row', 1)"),
+    Action("list.up", ("k", "up"), "up", "Move or scroll up", call="move('row', -1)"),
+    Action("list.top", ("g", "home"), "top", "Move to the first row, or to the top", call="move('end', -1)"),
+    Action("list.bottom", ("G", "end"), "bottom", "Move to the last row, or to the end", call="move('end', 1)"),
+    Action("list.page-down", ("ctrl+d", "pagedown"), "page down", "Move down by half a screen", call="move('page', 1)"),
+    Action("list.page-up", ("ctrl+u", "pageup"), "page up", "Move up by half a screen", call="move('page', -1)"),
 )
 
 HOSTS = (
@@ -307,9 +307,9 @@ RESULT = (
     Action("result.open", ("enter",), "open", "In a matrix: show the figures of the cell under the cursor"),
     Action("result.matrix", ("m",), "matrix", "Switch between the matrix and the figures of one of its steps"),
     Action("result.left", ("left",), "left", "In a matrix: the cell at the left; else the tab before",
-           call="move(0, -1)"),
+           call="move_cursor(0, -1)"),
     Action("result.right", ("right",), "right", "In a matrix: the cell at the right; else the next tab",
-           call="move(0, 1)"),
+           call="move_cursor(0, 1)"),
     Action("result.findings", ("f",), "findings", "Show each finding in full, and checks without data", footer=4,
            call="toggle_tab('findings')"),
     Action("result.copy", ("y",), "copy", COPY_HELP, footer=5, on_run=True),
@@ -328,8 +328,8 @@ RESULT = (
     Action("result.clean", ("C",), "clean hosts", CLEAN_HELP, on_run=True),
     Action("result.next-step", ("right_square_bracket",), "next step", "Show the next step of the run", call="step(1)"),
     Action("result.last-step", ("left_square_bracket",), "last step", "Show the step before", call="step(-1)"),
-    Action("result.down", ("j", "down"), "down", "Scroll down", call="move(1, 0)"),
-    Action("result.up", ("k", "up"), "up", "Scroll up", call="move(-1, 0)"),
+    Action("result.down", ("j", "down"), "down", "Scroll down", call="move_cursor(1, 0)"),
+    Action("result.up", ("k", "up"), "up", "Scroll up", call="move_cursor(-1, 0)"),
     Action("result.top", ("g", "home"), "top", "Scroll to the top", call="to_end(-1)"),
     Action("result.bottom", ("G", "end"), "bottom", "Scroll to the end", call="to_end(1)"),
     Action("result.page-down", ("ctrl+d", "pagedown"), "page down", "Scroll down by half a screen", call="page(1)"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui.app.terminal import actions
 from tui.app.widgets.graph import ASCII_FRAME, ROUND_FRAME, joined_parts
-from tui.app.widgets.lines import Lines
+from tui.app.widgets.lines import Lines, Unit
 from tui.text.heat import LEGEND, SCALE, Look
 from tui.text.line import FAINT, LABEL, TEXT, Line, Run, fit, padded, spread, width_of_runs, with_cell
 from tui.text.plot import TimeAxis
@@ -138,29 +138,10 @@ class HostStrip(Lines, can_focus=True):
         self.top = max(0, top)
         self.update_lines()
 
-    def action_down(self) -> None:
-        """The next host."""
-        self.scroll_to_host(self.top + 1)
-
-    def action_up(self) -> None:
-        """The host before."""
-        self.scroll_to_host(self.top - 1)
-
-    def action_page_down(self) -> None:
-        """Half a screen on."""
-        self.scroll_to_host(self.top + self.size.height // 2)
-
-    def action_page_up(self) -> None:
-        """Half a screen back."""
-        self.scroll_to_host(self.top - self.size.height // 2)
-
-    def action_top(self) -> None:
-        """The first hosts."""
-        self.scroll_to_host(0)
-
-    def action_bottom(self) -> None:
-        """The last hosts."""
-        self.scroll_to_host(len(self.hosts))
+    def action_move(self, unit: Unit, direction: int) -> None:
+        """Show the hosts before or after these, or at an end: the keys of lists."""
+        hosts = {"row": 1, "page": self.size.height // 2, "end": self.top + len(self.hosts)}[unit]
+        self.scroll_to_host(min(self.top + direction * hosts, len(self.hosts)))
 
 
 class HostLine(HostStrip, can_focus=False):

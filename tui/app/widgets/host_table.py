@@ -14,7 +14,7 @@ from tui.metrics.units import iops, latency
 from tui.model.hostspec import is_range, named
 from tui.text.line import ACCENT, LABEL, TEXT, Line, Run, clip, fit, padded, reach_of, rule, width_of_runs
 from tui.text.sparkline import Symbols
-from tui.text.table import Column, table_line
+from tui.text.table import table_line
 
 if TYPE_CHECKING:
     from tui.journal.host import HostView
@@ -40,6 +40,7 @@ class HostTable(PickList["HostView"]):
     LONGEST_NAME: ClassVar[int] = 24
     LEADING: ClassVar[int] = 2  # columns that a broken host has: mark and name
     headings_last = True
+    given_order = "median"  # worst first is by the deviation from it
     waits_on_top = True
 
     cursor_s: int | None = None  # the second of the run that is looked at; None: now
@@ -165,11 +166,6 @@ class HostTable(PickList["HostView"]):
         self._given = self._arranged(bad)
         self.put_in_order()
         self.update_lines()
-
-    @property
-    def first_sort(self) -> Column[HostView]:
-        """Worst first is by the deviation from the median."""
-        return next((column for column in self.columns if column.title == "median"), self.columns[1])
 
     @property
     def least_rows(self) -> int:

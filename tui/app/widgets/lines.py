@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from rich.cells import split_graphemes
 from rich.segment import Segment
@@ -266,6 +266,8 @@ def has_ground(key: str) -> bool:
     return key.startswith("badge") or "~" in key or "/" in key
 
 
+Unit = Literal["row", "page", "end"]
+"""How far a key of the registry's scope "list" goes."""
 Builder = Callable[[int], Sequence[Line]]
 """Columns there are -> the text."""
 STYLES = {LABEL: "$dim", FAINT: "$edge", BRIGHT: "$bright", VALUE: "bold $bright", TITLE: "bold $bright"}
@@ -333,31 +335,13 @@ class TextPane(VerticalScroll, can_focus=True):
                 palette = self.app.current_theme.ansi
                 self.query_one(Static).update(content_of(self._built, lacking(self.app), palette=palette))
 
-    # -- actions of the registry's scope "list"
-
-    def action_down(self) -> None:
-        """Scroll down."""
-        self.scroll_relative(y=1, animate=False)
-
-    def action_up(self) -> None:
-        """Scroll up."""
-        self.scroll_relative(y=-1, animate=False)
-
-    def action_top(self) -> None:
-        """Scroll to the top."""
-        self.scroll_home(animate=False)
-
-    def action_bottom(self) -> None:
-        """Scroll to the end."""
-        self.scroll_end(animate=False)
-
-    def action_page_down(self) -> None:
-        """Scroll down by half of what is seen."""
-        self.scroll_relative(y=max(self.size.height // 2, 1), animate=False)
-
-    def action_page_up(self) -> None:
-        """Scroll up by half of what is seen."""
-        self.scroll_relative(y=-max(self.size.height // 2, 1), animate=False)
+    def action_move(self, unit: Unit, direction: int) -> None:
+        """Scroll by a row, by half of what is seen, or to an end: the keys of lists."""
+        if unit == "end":
+            (self.scroll_home if direction < 0 else self.scroll_end)(animate=False)
+        else:
+            rows = max(self.size.height // 2, 1) if unit == "page" else 1
+            self.scroll_relative(y=direction * rows, animate=False)
 
 
 def show_text(shown: Static, text: Content) -> None:

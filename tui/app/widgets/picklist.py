@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
-from textual import events
+from textual import events, on
 from textual.message import Message
 
 from tui.app.terminal import actions
-from tui.app.widgets.lines import Lines
+from tui.app.widgets.lines import Lines, Unit
 from tui.text.line import ACCENT, HEADING, LABEL, TEXT, Line, Run, padded
 from tui.text.table import Column, column_at, fitted, head_line, table_line, widths
 
@@ -58,6 +58,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
             self.twice = twice
 
     headings_last: ClassVar[bool] = False  # sorted rows keep their headings, behind them
+    given_order: ClassVar[str] = ""  # title of the column that the given rows are ordered by; empty: the first one
     waits_on_top: ClassVar[bool] = False  # the cursor stays on the first row until somebody moves it
 
     def __init__(
@@ -72,7 +73,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         super().__init__(id=id)
         self.fits = fits  # no column is wider than its cells
         self.columns = tuple(columns)
-        self.key = key
+        self.key_of: Callable[[Row | Heading], str] = lambda row: row.key if isinstance(row, Heading) else key(row)
         self.header = header
         self.rows: list[Row | Heading] = []
         self.top = 0
@@ -81,25 +82,16 @@ class PickList(Lines, Generic[Row], can_focus=True):
         self.leads = False  # the cursor looks as with the focus: keys come through another field
         self._given: list[Row | Heading] = []
         self._index: dict[str, int] = {}
-        self._cursor_key: str | None = None
+        self.cursor_key: str | None = None  # of the row under the cursor, None when there are no rows
         self._was_moved = False
         self._fitted: tuple[Column[Row], ...] = ()
 
     # -- rows and cursor
 
-    def key_of(self, row: Row | Heading) -> str:
-        """Return what tells a row from the others."""
-        return row.key if isinstance(row, Heading) else self.key(row)
-
-    @property
-    def cursor_key(self) -> str | None:
-        """Key of the row under the cursor, None when there are no rows."""
-        return self._cursor_key
-
     @property
     def cursor_row(self) -> int:
         """Row number of the cursor, 0 when there are no rows."""
-        return self._index.get(self._cursor_key or "", 0)
+        return self._index.get(self.cursor_key or "", 0)
 
     def set_rows(self, rows: Sequence[Row | Heading]) -> None:
         """Show these rows. The cursor stays on its key, or goes to the row that took its place."""
@@ -121,7 +113,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
             last = [row for row in self._given if isinstance(row, Heading)] if self.headings_last else []
             self.rows = [*sorted(rows, key=order, reverse=self.sort.falling != self.reversed), *last]
         self._index = {self.key_of(row): number for number, row in enumerate(self.rows)}
-        if self._cursor_key not in self._index or (self.waits_on_top and not self._was_moved):
+        if self.cursor_key not in self._index or (self.waits_on_top and not self._was_moved):
             first = next((n for n, row in enumerate(self.rows) if not isinstance(row, Heading)), 0)
             self._place((0 if self.waits_on_top and not self._was_moved else before) or first)
         self.reveal()
@@ -158,11 +150,11 @@ class PickList(Lines, Generic[Row], can_focus=True):
         self.update_lines()
 
     def _place(self, number: int) -> None:
-        had = self._cursor_key
+        had = self.cursor_key
         at = max(0, min(number, len(self.rows) - 1))
-        self._cursor_key = self.key_of(self.rows[at]) if self.rows else None
-        if self._cursor_key is not None and self._cursor_key != had:
-            self.post_message(self.Moved(self, self._cursor_key))
+        self.cursor_key = self.key_of(self.rows[at]) if self.rows else None
+        if self.cursor_key is not None and self.cursor_key != had:
+            self.post_message(self.Moved(self, self.cursor_key))
 
     # -- what is in sight
 
@@ -196,42 +188,19 @@ class PickList(Lines, Generic[Row], can_focus=True):
         """Keep the cursor in sight."""
         self.reveal()
 
-    # -- actions of the registry's scope "list"
+    # -- keys and mouse
 
-    def action_down(self) -> None:
-        """Move down."""
-        self.move(1)
+    def action_move(self, unit: Unit, direction: int) -> None:
+        """Move by a row, by half of what is seen, or to an end: the keys of lists."""
+        rows = {"row": 1, "page": max(self.room // 2, 1), "end": len(self.rows)}[unit]
+        self.move(direction * rows)
 
-    def action_up(self) -> None:
-        """Move up."""
-        self.move(-1)
-
-    def action_top(self) -> None:
-        """Move to the first row."""
-        self.move(-len(self.rows))
-
-    def action_bottom(self) -> None:
-        """Move to the last row."""
-        self.move(len(self.rows))
-
-    def action_page_down(self) -> None:
-        """Move down by half of what is seen."""
-        self.move(max(self.room // 2, 1))
-
-    def action_page_up(self) -> None:
-        """Move up by half of what is seen."""
-        self.move(-max(self.room // 2, 1))
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Further rows."""
+    @on(events.MouseScrollDown)
+    @on(events.MouseScrollUp)
+    def wheel_turned(self, event: events.MouseScrollDown | events.MouseScrollUp) -> None:
+        """Show further rows, or those before."""
         event.stop()
-        self.scroll_rows(1)
-        self.update_lines()
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Rows before."""
-        event.stop()
-        self.scroll_rows(-1)
+        self.scroll_rows(1 if isinstance(event, events.MouseScrollDown) else -1)
         self.update_lines()
 
     def on_click(self, event: events.Click) -> None:
@@ -272,8 +241,17 @@ class PickList(Lines, Generic[Row], can_focus=True):
     def build(self, width: int, height: int) -> list[Line]:
         """Headings of the columns and the rows in sight."""
         rooms = self.rooms(width)
-        rows = [self._line(row, rooms, width) for row in self.rows[self.top : self.top + self.room]]
-        return [*self.head_lines(rooms, width), *(self._with_bar(rows, width) if self.scrolls else rows)][:height]
+        rows = []
+        for row in self.rows[self.top : self.top + self.room]:
+            here = self.key_of(row) == self.cursor_key
+            fill = "" if not here else "cursor" if self.has_focus or self.leads else "cursor-blurred"
+            if isinstance(row, Heading):
+                rows.append(self.heading_line(row, width, fill))
+            else:
+                rows.append(self.row_line(row, rooms, width, fill))
+        if self.scrolls:
+            rows = with_scroll_bar(rows, width, self.top, self.room, len(self.rows))
+        return [*self.head_lines(rooms, width), *rows][:height]
 
     def head_lines(self, rooms: Sequence[int], width: int) -> list[Line]:  # noqa: ARG002
         """Return as many lines as `head` says."""
@@ -283,34 +261,25 @@ class PickList(Lines, Generic[Row], can_focus=True):
         """Return the titles of the columns; once one can sort, the one that does is marked."""
         if all(column.order is None for column in self.columns):
             return head_line(self.columns, rooms)
-        sorts = self.sort or self.first_sort
+        titled = [column for column in self.columns if column.title]
+        given = next((column for column in titled if column.title == self.given_order), titled[0])
+        sorts = self.sort or given
         arrow = "▾▴"[self.reversed]
         marked = {column: (column.title + arrow, ACCENT) for column in self.columns if column is sorts}
         return head_line(self.columns, rooms, marked=marked)
-
-    @property
-    def first_sort(self) -> Column[Row]:
-        """The column that the order is by in which the rows came."""
-        return next(column for column in self.columns if column.title)
 
     def row_line(self, row: Row, rooms: Sequence[int], width: int, fill: str) -> Line:  # noqa: ARG002
         """Return a row; override it for rows that are not like the others."""
         return table_line(self.columns, rooms, row, fill)
 
-    def _line(self, row: Row | Heading, rooms: Sequence[int], width: int) -> Line:
-        here = self.key_of(row) == self._cursor_key
-        fill = "" if not here else "cursor" if self.has_focus or self.leads else "cursor-blurred"
-        if not isinstance(row, Heading):
-            return self.row_line(row, rooms, width, fill)
-        return self.heading_line(row, width, fill)
-
     def heading_line(self, row: Heading, width: int, fill: str) -> Line:  # noqa: ARG002
         """Return what stands over rows that belong together."""
         return Line.of((row.title, HEADING), ("  ", TEXT), row.note, fill=fill)
 
-    def _with_bar(self, rows: Sequence[Line], width: int) -> list[Line]:
-        """Return the rows in sight with a scroll bar at their right."""
-        size = max(1, round(self.room * self.room / len(self.rows)))
-        place = round(self.top / max(1, len(self.rows) - self.room) * (self.room - size))
-        bar = [(" ", "thumb~") if place <= y < place + size else (" ", TEXT) for y in range(len(rows))]
-        return [Line.of(*padded(row.runs, width - 1), end, fill=row.fill) for row, end in zip(rows, bar, strict=True)]
+
+def with_scroll_bar(rows: Sequence[Line], width: int, top: int, room: int, count: int) -> list[Line]:
+    """Return the rows in sight, `room` of `count` from `top` on, with a scroll bar at their right."""
+    size = max(1, round(room * room / count))
+    place = round(top / max(1, count - room) * (room - size))
+    bar = [(" ", "thumb~") if place <= y < place + size else (" ", TEXT) for y in range(len(rows))]
+    return [Line.of(*padded(row.runs, width - 1), end, fill=row.fill) for row, end in zip(rows, bar, strict=True)]

@@ -11,7 +11,7 @@ from textual import events
 
 from tui.app.terminal import actions
 from tui.app.widgets.graph import meter
-from tui.app.widgets.lines import Lines
+from tui.app.widgets.lines import Lines, Unit
 from tui.metrics.buckets import index_to_value
 from tui.metrics.units import clock, latency, latency_fixed, share
 from tui.text.line import FAINT, LABEL, TEXT, VALUE, Line, Run, clip, fit, rule, spread, width_of_runs
@@ -363,29 +363,10 @@ class MessageLog(Lines, can_focus=True):
         self._clamp(self.size.height)
         self.update_lines()
 
-    def action_down(self) -> None:
-        """Newer lines."""
-        self.scroll_by(-1)
-
-    def action_up(self) -> None:
-        """Older lines."""
-        self.scroll_by(1)
-
-    def action_top(self) -> None:
-        """The oldest line."""
-        self.scroll_by(len(self.messages))
-
-    def action_bottom(self) -> None:
-        """The newest line."""
-        self.scroll_by(-len(self.messages))
-
-    def action_page_down(self) -> None:
-        """Half a screen newer."""
-        self.scroll_by(-max(1, self.size.height // 2))
-
-    def action_page_up(self) -> None:
-        """Half a screen older."""
-        self.scroll_by(max(1, self.size.height // 2))
+    def action_move(self, unit: Unit, direction: int) -> None:
+        """Go to older or newer lines, to the oldest or the newest one: the keys of lists."""
+        lines = {"row": 1, "page": max(1, self.size.height // 2), "end": len(self.messages)}[unit]
+        self.scroll_by(-direction * lines)
 
     def _clamp(self, height: int) -> None:
         self.scroll_back = max(0, min(self.scroll_back, len(self.messages) - (height - 1)))
