@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from tui.journal.clock import told_in_range, told_of
-from tui.judge.check import StepEvidence, UnknownError
+from tui.judge.check import StepEvidence, UnknownError, on_objects
 from tui.judge.limits import reached_io_limit
 from tui.judge.load import occupied, offered_rates
 from tui.judge.observed import (
@@ -142,7 +142,8 @@ def _concurrency(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
     held = sum(job.held for job in at.step.jobs) * len(at.step.tasks)
     if 0 < held <= FEW:
         more = "1 I/O" if held == 1 else f"{held} I/Os"
-        return f"concurrency: with {more} in flight latency-bound; raise the queue depth for more"
+        give = "more connections give more" if on_objects(at.step) else "raise the queue depth for more"
+        return f"concurrency: with {more} in flight latency-bound; {give}"
     share = occupied(at.record.results.aggregate, held) if _thinks(at.step) else None
     if share is None or share > 1 - IDLE:
         return ""

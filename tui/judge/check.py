@@ -89,6 +89,7 @@ class Check(Struct, frozen=True):
     """One check. `means` is the docstring of its function: what it is to an engineer who reads the finding.
 
     `live`: it is made while a run goes on too; else it says something only once a step, or the run, is over.
+    `of_files`: it is about files, devices or page caches of hosts, which a load on objects of a store does not use.
     """
 
     id: str
@@ -100,17 +101,20 @@ class Check(Struct, frozen=True):
     of_run: Look | None = None
     of_step: LookAtStep | None = None
     live: bool = True
+    of_files: bool = False
 
     def look(self, evidence: RunEvidence) -> list[Finding]:
         """Return what it finds in a run. Raises UnknownError when there was no evidence anywhere."""
         if self.of_run is not None:
+            if self.of_files and all(map(on_objects, evidence.plan.steps)):
+                raise UnknownError(Moot.OBJECTS)
             return [self._finding(found, {}) for found in self.of_run(evidence)]
         seen: dict[tuple[object, ...], list[tuple[int, CheckResult]]] = {}
         unknown: list[UnknownError] = []
         counted = [(step, record) for step, record in _pairs(evidence) if _counts(record)]
         for step, record in counted:
             try:
-                found = list(self.of_step(StepEvidence(evidence, step, record))) if self.of_step else []
+                found = self._look_at(StepEvidence(evidence, step, record))
             except UnknownError as reason:
                 unknown.append(reason)
                 continue
@@ -119,6 +123,11 @@ class Check(Struct, frozen=True):
         if len(unknown) == len(counted):
             raise unknown[0] if unknown else UnknownError("nothing was measured")
         return [self._finding(_together(each), _steps([index for index, _ in each])) for each in seen.values()]
+
+    def _look_at(self, at: StepEvidence) -> list[CheckResult]:
+        if self.of_files and on_objects(at.step):
+            raise UnknownError(Moot.OBJECTS)
+        return list(self.of_step(at)) if self.of_step else []
 
     def _finding(self, found: CheckResult, scope: dict[str, Scalar]) -> Finding:
         from tui.model.record import Finding  # models are for who has a run
@@ -131,6 +140,11 @@ class Check(Struct, frozen=True):
             threshold=found.threshold,
             message=found.message,
         )
+
+
+def on_objects(step: Step) -> bool:
+    """Tell whether all that a step does is on objects of a store."""
+    return bool(step.jobs) and all(job.objects for job in step.jobs)
 
 
 def _counts(record: StepRecord) -> bool:
@@ -174,17 +188,23 @@ def _steps(indices: Sequence[int]) -> dict[str, Scalar]:
 
 
 def run_check(
-    name: str, title: str, *, rule: str, advice: str, source: str, live: bool = True
+    name: str, title: str, *, rule: str, advice: str, source: str, live: bool = True, of_files: bool = False
 ) -> Callable[[Look], Check]:
     """Make a check of a function that looks at a whole run."""
-    return lambda look: Check(name, title, rule, cleandoc(look.__doc__ or ""), advice, source, of_run=look, live=live)
+    told = (name, title, rule)
+    return lambda look: Check(
+        *told, cleandoc(look.__doc__ or ""), advice, source, of_run=look, live=live, of_files=of_files
+    )
 
 
 def step_check(
-    name: str, title: str, *, rule: str, advice: str, source: str, live: bool = True
+    name: str, title: str, *, rule: str, advice: str, source: str, live: bool = True, of_files: bool = False
 ) -> Callable[[LookAtStep], Check]:
     """Make a check of a function that looks at one step; it is made for every one that was run."""
-    return lambda look: Check(name, title, rule, cleandoc(look.__doc__ or ""), advice, source, of_step=look, live=live)
+    told = (name, title, rule)
+    return lambda look: Check(
+        *told, cleandoc(look.__doc__ or ""), advice, source, of_step=look, live=live, of_files=of_files
+    )
 
 
 def _pairs(evidence: RunEvidence) -> Iterable[tuple[Step, StepRecord]]:

@@ -97,6 +97,7 @@ OF_MEMORY = default("working-set.memory")  # a working set below this multiple o
     advice="Let benchtui lay the files out (prepare: layout), or write them once in full: holes and preallocated "
     "blocks are read as zeros, at memory speed.",
     source="FIEMAP by filefrag -v, before the load; neither size nor allocated blocks tell it",
+    of_files=True,
 )
 def written(at: StepEvidence) -> Iterator[CheckResult]:
     """Blocks that were never written are not on any disk. Reading them measures memory."""
@@ -125,6 +126,7 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
     f"are at least {OF_MEMORY:g} x its memory; a note where the file system may cache direct I/O",
     advice="Use direct=1, or make the files larger than the memory of the clients (and of the servers).",
     source="page cache",
+    of_files=True,
 )
 def working_set(at: StepEvidence) -> Iterator[CheckResult]:
     """Files that fit into a host's memory are read from there, and writes end there: the figure is the memory's."""
@@ -202,6 +204,7 @@ def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
     advice="Put {host} into directory or filename, and look for bind mounts and links. If sharing is intended, "
     "say so when you quote the figure.",
     source="one file system and inode by several names or on several hosts, before the load",
+    of_files=True,
 )
 def shared_files(evidence: RunEvidence) -> Iterator[CheckResult]:
     """Hosts that write the same file wait for each other's locks; hosts that read it profit from each other's
@@ -231,6 +234,7 @@ def _groups(hosts: Sequence[HostRecord]) -> list[list[str]]:
     rule="each host, and each worker on a shared file, has its own random offsets",
     advice="Leave randseed and randrepeat out: benchtui gives each host its own seed and records it.",
     source="seeds of the job files; random generators repeat themselves by default",
+    of_files=True,
 )
 def same_offsets(at: StepEvidence) -> Iterator[CheckResult]:
     """Hosts that read the same blocks of a shared target in the same order are served by its cache."""
@@ -299,6 +303,7 @@ DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4  # left by gzip; different among the sa
     "in full: a drive or array that reduces data reads or stores next to nothing.",
     source="dd, cksum and gzip of 16 blocks of 4 KiB on each host, before the first 8 steps that read and after those "
     "that write",
+    of_files=True,
 )
 def content(at: StepEvidence) -> Iterator[CheckResult]:
     """Options promise what is written. What is on the disk may be older, or may come from a program that writes
@@ -345,6 +350,7 @@ def _has_holes(at: StepEvidence, host: str) -> bool:
     "survive a power cut",
     advice="Attest that caches on the way are off or survive a power cut, or use fsync, fdatasync or sync.",
     source="fsync, fdatasync, sync, end_fsync",
+    of_files=True,
 )
 def durability(at: StepEvidence) -> Iterator[CheckResult]:
     """Writes that end in a volatile cache are fast, and lost in a power cut."""
@@ -369,6 +375,7 @@ FLUSH_NS = 3000  # a command to a device over PCI Express and back takes longer
     advice="Mount without nobarrier; look for libeatmydata (LD_PRELOAD) and for a virtual disk with cache=unsafe.",
     source="mount options; latency of syncs. What a hypervisor, a controller or an NFS server (async) does with a "
     "flush cannot be seen from a client",
+    of_files=True,
 )
 def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
     """A flush that never reaches a device costs nothing, and a power cut loses the data anyway."""

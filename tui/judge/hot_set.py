@@ -49,6 +49,7 @@ class HotSet(Struct, frozen=True):
     advice="Make the files larger or random_distribution more even; or attest cache-off; or state that you "
     "measure a cache.",
     source="random_distribution, sizes of files, I/Os completed: expected values, nothing is traced",
+    of_files=True,
 )
 def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
     """Direct I/O bypasses the client's page cache, but not the caches behind it: drives, controllers and servers

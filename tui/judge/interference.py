@@ -33,6 +33,7 @@ COUNTED = {"read": ("rd", "rd_server"), "write": ("wr", "wr_server")}
     advice="Find out who uses the device or the servers (iotop, biosnoop; backups, rebuilds, scrubs), and "
     "measure when they are done.",
     source="/proc/diskstats and /proc/self/mountstats of the hosts and storage nodes, less what the load counts",
+    of_files=True,
 )
 def other_traffic(at: StepEvidence) -> Iterator[CheckResult]:
     """While you measure, reads and writes by others take their share of the storage, and no figure shows it."""

@@ -93,6 +93,7 @@ def _rates(at: StepEvidence, host: HostRecord, limit: IoLimit) -> Iterator[float
     advice="The figure is the limit. Raise io.max (v1: blkio.throttle) of the group or slice that the load runs in, or "
     "quote the limit with the figure.",
     source="io.max, blkio.throttle; rates of the load and of the device",
+    of_files=True,
 )
 def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
     """A load at the limit of its control group measures that limit, however fast the device is."""
@@ -115,6 +116,7 @@ def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
     advice="Quote the limit with the figure, raise memory.max, or use direct=1. Buffered writes are held back earlier "
     "too: the kernel derives the limit of dirty pages from that of the group.",
     source="memory.max, memory.high, memory.limit_in_bytes; MemTotal",
+    of_files=True,
 )
 def memory_limit(at: StepEvidence) -> Iterator[CheckResult]:
     """The page cache of a load counts as its control group's memory: the same host without the limit caches more."""

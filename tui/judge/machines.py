@@ -52,6 +52,7 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
     advice="Measure on the storage itself; compare with a working set far larger than the memory of clients and "
     "servers.",
     source="/proc/self/mountinfo and /sys/block of each target, down to the last device",
+    of_files=True,
 )
 def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
     """O_DIRECT is a request. A file system in memory accepts it and has no storage; others accept it and still
@@ -105,6 +106,7 @@ def _named(kinds: dict[str, set[str]], severity: Severity, why: str) -> Iterator
     rule=f"the target's file system is at most {units.share(FULL)} full",
     advice="Free some space: flash and file systems that are nearly full are slower than half-empty ones.",
     source="df -Pk",
+    of_files=True,
 )
 def room(evidence: RunEvidence) -> Iterator[CheckResult]:
     """A nearly full target has few free blocks: garbage collection and fragmentation show in the figure."""
@@ -127,6 +129,7 @@ def room(evidence: RunEvidence) -> Iterator[CheckResult]:
     rule="no RAID below the target is degraded or being rebuilt",
     advice="Wait for the rebuild to finish, then measure.",
     source="/sys/block/*/md",
+    of_files=True,
 )
 def devices(evidence: RunEvidence) -> Iterator[CheckResult]:
     """While a RAID rebuilds, the load shares its disks with the rebuild."""

@@ -47,6 +47,7 @@ NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
     advice="The rest came from a cache or from blocks that were never written: lay the files out in full, use "
     "direct=1, make the working set larger than the caches.",
     source="/proc/PID/io of the load, /proc/diskstats, /proc/self/mountstats",
+    of_files=True,
 )
 def conservation(at: StepEvidence) -> Iterator[CheckResult]:
     """Bytes that no device, link or server delivered were in memory or never written: holes and unwritten extents

@@ -33,6 +33,8 @@ class Moot(StrEnum):
     PROOF = "a counter-experiment compares loads that differ on purpose"
     RATE = "no rate was requested"
     PACED = "the load is held back by a rate or think time"
+    OBJECTS = "objects of a store use no file, device or page cache of the hosts"
+    NO_OBJECTS = "no objects are put or got"
     DATA = "the load moves no data"
     NETWORK = "the load does not go over the network"
     SUBMISSION = "the engine has no submission latency"

@@ -212,6 +212,31 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     whole_blocks: bool = False  # no I/O is shorter than its block, at the end of a file neither
     in_vain: str = ""  # what is asked for and does not act: "iodepth has no effect with psync: it is synchronous"
     idle: tuple[str, ...] = ()  # lines of the job file that change nothing with this engine: "iodepth=16"
+    objects: bool = False  # of a store, past page cache, file systems and devices of the host
+
+
+class ObjectSet(Struct, frozen=True, omit_defaults=True):
+    """Objects of a store that a task works on, past any file of the host.
+
+    `store` is host and bucket, by which a person agrees to lose what is in it. In `names`, the key of all of them, `*`
+    stands for what is counted.
+    """
+
+    store: str
+    names: str
+    count: int
+    size_bytes: int
+    does: tuple[Literal["put", "get", "delete"], ...]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells these objects from others."""
+        return self.store, self.names
+
+    @property
+    def changes(self) -> bool:
+        """Whether the objects are overwritten or deleted."""
+        return self.does != ("get",)
 
 
 class HostTask(Struct, omit_defaults=True):
@@ -229,6 +254,7 @@ class HostTask(Struct, omit_defaults=True):
     only_read: list[str] = field(default_factory=list)  # paths that a task which writes leaves as they are
     images: list[str] = field(default_factory=list)  # images of a storage cluster that are written to, past the host
     images_used: list[str] = field(default_factory=list)  # images that are read or written
+    objects: list[ObjectSet] = field(default_factory=list)  # objects of a store that are put, got or deleted
     expects: Literal["", "absent", "present"] = ""  # how files must be found, for jobs that only create, stat or remove
     makes_directories: list[str] = field(default_factory=list)  # those that the measurement itself makes, parents first
 
@@ -239,6 +265,11 @@ class HostTask(Struct, omit_defaults=True):
             return []
         spared = set(self.only_read)
         return [spec for spec in self.files if spec.path not in spared]
+
+    @property
+    def stores_changed(self) -> list[str]:
+        """Stores in which the measurement overwrites or deletes objects, each once."""
+        return list(dict.fromkeys(each.store for each in self.objects if each.changes))
 
 
 class Step(Struct, omit_defaults=True):
@@ -449,11 +480,11 @@ def parse_plan(data: bytes) -> Plan:
 
 
 def written_devices(plan: Plan) -> list[str]:
-    """Return the devices that the plan writes to, as far as their names say so, and the images of clusters."""
+    """Return the devices that the plan writes to, as far as their names say so, images of clusters, and stores."""
     tasks = [task for step in plan.steps for task in step.tasks]
     written = dict.fromkeys(spec.path for task in tasks for spec in task.written)
-    images = dict.fromkeys(image for task in tasks for image in task.images)
-    return [*(path for path in written if is_device(path) and path not in HARMLESS), *images]
+    beyond = dict.fromkeys(name for task in tasks for name in (*task.images, *task.stores_changed))
+    return [*(path for path in written if is_device(path) and path not in HARMLESS), *beyond]
 
 
 NETWORK_FILE_SYSTEMS = (

@@ -299,6 +299,7 @@ OBJECTIONS: tuple[Objection, ...] = (
         "It came from a cache",
         (
             "storage-traffic",
+            "object-traffic",
             "direct-io",
             "working-set",
             "memory-limit",

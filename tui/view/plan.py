@@ -17,6 +17,7 @@ from tui.model.plan import Plan, Step, is_device, span_s, written_devices
 from tui.model.search import SAID
 from tui.model.shared_files import sharing_note
 from tui.record.cells import value_texts
+from tui.text.objects import count_text, stores_of, stores_with_objects
 
 STEPS_IN_FULL = 4  # of a plan with more, the first one stands for all
 NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|sixty|hundred"
@@ -61,6 +62,10 @@ def added_text(plan: Plan) -> str:
 
 def after_text(plan: Plan) -> str:
     """Return what becomes of test files: one program over all hosts may remove its own in its last phase."""
+    if stores_of(plan):
+        kept = stores_with_objects(plan)
+        left = f"objects stay in {some(kept)}; benchtui removes none" if kept else "the last step deletes the objects"
+        return left if kept else f"{left}; those of a run that is cut off stay"
     if not has_files(plan):
         return "there are no test files; what is on devices stays as it is then"
     own = [step.mpi is not None and (_removes(step) or step.mpi.bytes_per_op > 0) for step in plan.steps]
@@ -86,7 +91,7 @@ def targets_of(plan: Plan) -> list[str]:
     """Return what a plan works on: its devices, or the directory or path it is about."""
     files = [spec.path for step in plan.steps for task in step.tasks for spec in task.files]
     devices = list(dict.fromkeys(path for path in files if is_device(path)))
-    return devices or ([plan.target] if plan.target else [])
+    return [*stores_of(plan), *devices] or ([plan.target] if plan.target else [])
 
 
 def time_note(plan: Plan) -> str:
@@ -253,6 +258,8 @@ def precondition_texts(plan: Plan) -> list[str]:
 def _fill_text(step: Step) -> str:
     """Return what a fill writes: how often, how much on each host and in all."""
     times = step.precondition.times if step.precondition is not None else 1
+    if objects := [each for task in step.tasks for each in task.objects]:
+        return f"{step.profile or step.name}: puts its {count_text(objects)}, before they are measured"
     sizes = [task.writes_bytes for task in step.tasks]
     known = [size for size in sizes if size is not None]
     files = {spec.path for task in step.tasks for spec in task.files}
@@ -339,6 +346,8 @@ def warnings(plan: Plan) -> list[str]:
     if total > BIG_LAYOUT_BYTES:
         found.append(f"lays out {units.size(total)} of test files in all before it measures")
     overwrites = any(writes_at_all(step) for step in plan.steps if any(task.files for task in step.tasks))
+    changed = dict.fromkeys(store for step in plan.steps for task in step.tasks for store in task.stores_changed)
+    found += [f"overwrites or deletes objects in {store}" for store in changed]
     if overwrites and not plan.allow_device:
         found.append(f"overwrites its test files in {plan.target or 'the target directory'}")
     if note := sharing_note(plan):
@@ -379,6 +388,9 @@ def too_few_to_compare(plan: Plan) -> str:
 
 def nothing_written(plan: Plan) -> str:
     """Return what a measurement does that writes no bytes: a metadata benchmark makes files all the same."""
+    sets = [each for step in plan.steps for task in step.tasks for each in task.objects]
+    if deleted := sum(each.count for each in sets if "delete" in each.does):
+        return f"deletes {deleted} objects"
     launches = [(step.mpi, len(step.tasks)) for step in plan.steps[:1] if step.mpi and not step.mpi.bytes_per_op]
     made = sum(launch.ranks(hosts) * launch.items for launch, hosts in launches)
     return f"makes and removes {made} empty files" if made else "reads only"

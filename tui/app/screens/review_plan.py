@@ -10,6 +10,7 @@ from tui.metrics import units
 from tui.model.plain import some_in
 from tui.model.plan import HostTask, Plan
 from tui.text.line import ACCENT, BRIGHT, LABEL, TEXT, Line, Run, heading, indented, labelled
+from tui.text.objects import objects_text
 from tui.view.plan import (
     ADDS,
     STEPS_IN_FULL,
@@ -97,7 +98,12 @@ def commands(plan: Plan, width: int) -> Iterator[Line]:
 
 
 def files(plan: Plan, width: int) -> Iterator[Line]:
-    """Yield the test files of one host."""
+    """Yield the test files of one host, or what becomes of its objects."""
+    if sets := dict.fromkeys(each for step in plan.steps for task in step.tasks[:1] for each in task.objects):
+        yield heading(f"objects of {plan.hosts[0].name}")
+        for each in sets:
+            yield from indented([(objects_text(each), TEXT), (f"  in {each.store}", LABEL)], width)
+        return
     task = next((task for step in plan.steps for task in step.tasks if task.files), None)
     if task is None:
         return

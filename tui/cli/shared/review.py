@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tui.metrics import units
 from tui.model.plan import HostTask, Plan, Step, written_devices
 from tui.record.progress import kind_text
+from tui.text.objects import objects_text, stores_of
 from tui.view.plan import PlanPart, parts_of, plan_facts, steps_in_full, steps_text, time_text, values_text, warnings
 
 FILES_SHOWN = 4
@@ -58,8 +59,10 @@ def _axis_lines(part: PlanPart, indent: str) -> Iterator[str]:
 
 
 def _destroyed(plan: Plan) -> Iterator[str]:
+    stores = stores_of(plan)
     for name in written_devices(plan):
-        yield f"destroys  what is on {name}; to run it: --destroy {name}"
+        what = "objects in" if name in stores else "what is on"
+        yield f"destroys  {what} {name}; to run it: --destroy {name}"
 
 
 def _step_lines(step: Step) -> Iterator[str]:
@@ -79,7 +82,8 @@ def _task_lines(task: HostTask) -> Iterator[str]:
     yield f"  {task.host}: {shlex.join(task.argv)}"
     if task.layout:
         yield f"    layout   {count} files, {units.size(total)} in all, where they are not there whole"
-    if task.writes_bytes:
+    yield from (f"    objects  {objects_text(each)} in {each.store}" for each in task.objects)
+    if task.writes_bytes and not task.objects:
         yield f"    writes   up to {units.size(task.writes_bytes)} of files, again and again"
     for spec in task.files[:FILES_SHOWN]:
         many = f"{spec.count} files {spec.path}" if spec.count else spec.path

@@ -15,7 +15,7 @@ from tui.engine.plan.choices import OPTIONS, Words
 from tui.model.address import HostAddress
 from tui.model.alike import same_over, vain_axes
 from tui.model.plain import HOSTS_AXIS
-from tui.model.plan import Headline, HostTask, Precondition, Step, Until
+from tui.model.plan import Headline, HostTask, ObjectSet, Precondition, Step, Until
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.profile import ParamValue, Profile, Scalar, expand, parse_param, placeholders, resolve_params, value_text
 from tui.model.profile_check import said_twice
@@ -62,9 +62,19 @@ def with_fill(profile: Profile, steps: Sequence[Step], before: Sequence[Step]) -
     Raises UsageError when it cannot be known what to fill.
     """
     wanted = profile.prepare.precondition
-    if wanted is not None and wanted.fill and steps:
-        yield from _fill(profile, wanted, steps, before)
-    yield from steps
+    if wanted is None or not wanted.fill or not steps:
+        yield from steps
+        return
+    made = list(before)
+    for together in [[step] for step in steps] if any(map(deletes, steps)) else [steps]:
+        own = [*_fill(profile, wanted, together, made), *together]
+        made += own
+        yield from own
+
+
+def deletes(step: Step) -> bool:
+    """Tell whether a step deletes objects: whatever comes after it has to put them again."""
+    return any("delete" in each.does for task in step.tasks for each in task.objects)
 
 
 def _fill(profile: Profile, wanted: PreconditionSpec, steps: Sequence[Step], before: Sequence[Step]) -> Iterator[Step]:
@@ -97,6 +107,8 @@ def _fill(profile: Profile, wanted: PreconditionSpec, steps: Sequence[Step], bef
 
 def _is_filled(task: HostTask, times: int, before: Sequence[Step]) -> bool:
     """Tell whether earlier steps fill all of these files as often, and as much of them; images: in the same way."""
+    if task.objects:
+        return all(_is_put(each, times, before) for each in task.objects)
     fills = [step for step in before if step.precondition is not None and step.is_fill]
     if task.images:
         return any(task.job_file == other.job_file for step in fills for other in step.tasks)
@@ -114,6 +126,18 @@ def _is_filled(task: HostTask, times: int, before: Sequence[Step]) -> bool:
         and (known.start_bytes or 0) <= (spec.start_bytes or 0)
         for spec in task.files
     )
+
+
+def _is_put(wanted: ObjectSet, times: int, before: Sequence[Step]) -> bool:
+    """Tell whether a fill has put these objects as often, and no step since has deleted any."""
+    for step in reversed(before):
+        same = [each for task in step.tasks for each in task.objects if each.key == wanted.key]
+        if any("delete" in each.does for each in same):
+            return False
+        often = step.precondition.times if step.precondition is not None else 0
+        if step.is_fill and often >= times and any(each.count >= wanted.count for each in same):
+            return True
+    return False
 
 
 def round_rules(wanted: PreconditionSpec | None) -> Iterator[Precondition]:

@@ -24,12 +24,13 @@ from tui.engine.preflight.rules import judge_space, new_bytes
 from tui.metrics import units
 from tui.model.address import HostAddress
 from tui.model.hostfacts import Fact
-from tui.model.plan import HARMLESS, FileSpec, Plan, Step, is_device
+from tui.model.plan import HARMLESS, FileSpec, ObjectSet, Plan, Step, is_device
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.remote.answers import HostProbe
 from tui.remote.devices import DeviceFacts
 from tui.remote.fan_out import fan_out, looking_on
 from tui.remote.made import identify
+from tui.text.objects import objects_text
 
 if TYPE_CHECKING:
     from tui.engine.preflight.made_files import MadeFiles
@@ -47,6 +48,7 @@ class HostTargets:
     written: frozenset[str] = frozenset()
     files: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
+    objects: tuple[ObjectSet, ...] = ()
     error: str = ""  # why the host could not be looked at
 
     @property
@@ -61,6 +63,8 @@ class HostTargets:
         yield from (f"{self.host}: {device_line(facts)}" for facts in self.devices)
         for image in self.images:
             yield f"{self.host}: image {image}: what it holds, and who uses it, cannot be seen from here"
+        for each in self.objects:
+            yield f"{self.host}: bucket {each.store}: {objects_text(each)}: whose they are cannot be seen from here"
         if self.files:
             more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
             yield f"{self.host}: {self.files[0]}{more}: no run of yours has made this, and it is overwritten"
@@ -86,8 +90,9 @@ class Preview:
 
 def overwrites(plan: Plan) -> bool:
     """Return whether a plan could overwrite anything."""
-    tasks = (task for step in plan.steps for task in step.tasks)
-    return any(task.written or task.images or any(map(could_be_made, task.files)) for task in tasks)
+    tasks = [task for step in plan.steps for task in step.tasks]
+    beyond = any(task.images or task.stores_changed for task in tasks)
+    return beyond or any(task.written or any(map(could_be_made, task.files)) for task in tasks)
 
 
 def could_be_made(spec: FileSpec) -> bool:
@@ -105,9 +110,10 @@ def check_names(plan: Plan) -> None:
 
 
 def targets(plan: Plan) -> set[str]:
-    """Return the files, devices and images of a plan."""
+    """Return the files, devices, images and buckets of a plan."""
     tasks = [task for step in plan.steps for task in step.tasks]
-    return {spec.path for task in tasks for spec in task.files} | {image for task in tasks for image in task.images}
+    beyond = {name for task in tasks for name in (*task.images, *task.stores_changed)}
+    return {spec.path for task in tasks for spec in task.files} | beyond
 
 
 def targets_named(plan: Plan, names: Sequence[str]) -> list[str]:
@@ -148,6 +154,7 @@ async def _targets_on_host(
         devices=tuple(devices.values()),
         written=frozenset(touched),
         images=tuple(dict.fromkeys(image for task in tasks for image in task.images)),
+        objects=tuple(dict.fromkeys(each for task in tasks for each in task.objects if each.changes)),
         files=tuple(path for path in foreign_files(touched, findings) if not is_named(path, plan.destroy)),
     )
 

@@ -46,7 +46,7 @@ def not_filled(ctx: RunContext, step: Step) -> str:
     """Return which hosts have not filled the files of a step as planned, and what helps; empty: all have."""
     for fill in fills_of(ctx.plan.steps, step):
         hosts = [session.name for session in ctx.taking_part(step) if session.name in fill.hosts]
-        if any(task.images for task in fill.tasks):  # one host fills an image for all
+        if any(task.images or task.objects for task in fill.tasks):  # one host fills an image for all
             hosts = fill.hosts
         results = {host: ctx.results.get((fill.index, host)) for host in hosts}
         bare = [host for host, each in results.items() if each is None or not each.final or each.errors]
@@ -65,9 +65,10 @@ def fills_of(steps: list[Step], step: Step) -> Iterator[Step]:
 
 
 def _used(step: Step) -> set[tuple[str, str]]:
-    """Return the files of a step, by host, and the images, which all hosts share."""
+    """Return the files of a step, by host, and the images and objects, which all hosts share."""
     files = {(task.host, spec.path) for task in step.tasks for spec in task.files}
-    return files | {("", image) for task in step.tasks for image in task.images_used}
+    objects = {each.key for task in step.tasks for each in task.objects if each.does != ("put",) or step.is_fill}
+    return files | objects | {("", image) for task in step.tasks for image in task.images_used}
 
 
 def steady_already(ctx: RunContext, step: Step) -> str:

@@ -93,7 +93,8 @@ class History(Struct):
         if lacking and plan.proves is not None:
             return list(plan.steps)
         lacking = [each for step in lacking for each in steps_beside(plan, step.index)]
-        return sorted({step.index: step for step in (*warmups_of(plan, lacking), *lacking)}.values(), key=by_index)
+        before = (*warmups_of(plan, lacking), *fills_of_objects(plan, lacking))
+        return sorted({step.index: step for step in (*before, *lacking)}.values(), key=by_index)
 
     def _searches_on(self, plan: Plan) -> bool:
         """Tell whether a search measures further points when those that could not be measured are made again."""
@@ -144,6 +145,21 @@ def warmups_of(plan: Plan, steps: Iterable[Step]) -> list[Step]:
     """Return the warm-ups of the points of these steps: what was warm then is cold now."""
     cells = {step.cell for step in steps}
     return [step for step in plan.steps if step.warmup and step.cell in cells]
+
+
+def fills_of_objects(plan: Plan, steps: Iterable[Step]) -> list[Step]:
+    """Return the last fill before each of these steps that puts its objects: a later step may have deleted them."""
+    found: dict[int, Step] = {}
+    for step in steps:
+        keys = {each.key for task in step.tasks for each in task.objects if each.does != ("put",)}
+        puts = (
+            fill
+            for fill in reversed(plan.steps[: step.index])
+            if fill.is_fill and keys & {each.key for task in fill.tasks for each in task.objects}
+        )
+        if fill := next(puts, None):
+            found[fill.index] = fill
+    return list(found.values())
 
 
 def read_history(journal: Path) -> History:

@@ -29,6 +29,7 @@ from tui.model.profile_check import brace_problems
 from tui.model.profile_parts import grid_points
 from tui.model.quantities import parse_duration, shown
 from tui.model.yaml_text import KeyPath, YamlDocument
+from tui.workloads.fio.objects import object_problems
 from tui.workloads.fio.option_table import (
     OWN_OPTIONS,
     canonical,
@@ -199,6 +200,7 @@ def problems(profile: Profile, document: YamlDocument, texts: Mapping[str, str])
     for job in jobs:
         yield from _time_problems(job, document)
         yield from _place_problems(profile, job, document)
+        yield from _object_problems(job, document)
     yield from _headline_problems(profile, jobs, document)
 
 
@@ -273,6 +275,13 @@ def _place_problems(profile: Profile, job: Effective, document: YamlDocument) ->
     writes = job.get("rw", Setting((), "read")).text.partition(":")[0] in (*WRITES, *TRIMS)
     if found := target_problem(engine, external=is_external(engine), writes=writes, names=job):
         yield document.problem(job["ioengine"].path, f"ioengine: {found}", code=NEEDS_OPTION)
+
+
+def _object_problems(job: Effective, document: YamlDocument) -> Iterator[Problem]:
+    known = {name: each.text for name, each in job.items() if each.text != "?"}
+    if known.get("rw", "read").partition(":")[0] in (*READS, *WRITES, *TRIMS):
+        for name, why in object_problems(JobOptions("", {}, known)):
+            yield document.problem(job[name].path, f"{name}: {why}")
 
 
 def _headline_problems(profile: Profile, jobs: Collection[Effective], document: YamlDocument) -> Iterator[Problem]:

@@ -46,7 +46,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "gfapi": ("volume",),
     "gfapi_async": ("volume",),
     "libhdfs": ("hdfsdirectory",),
-    "http": ("filename",),
+    "http": ("filename", "filename_format"),
     "nfs": ("nfs_url",),
     "dfs": ("cont",),
     "libiscsi": ("filename",),
@@ -60,6 +60,7 @@ ACCESS = (
     "rbd_encryption_format", "rbd_encryption_passphrase", "bindname", "xnvme_be", "xnvme_mem", "xnvme_async",
     "xnvme_sync", "xnvme_admin", "xnvme_dev_subnqn",
 )  # fmt: skip
+SECRETS = ("http_pass", "http_s3_key", "http_s3_security_token", "http_s3_sse_customer_key", "http_swift_auth_token")
 OWN = ("write_iolog", "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "cgroup", "verify_dump",
        "verify_state_save")  # fmt: skip
 TEXTS_OF_LOAD = (

@@ -1,17 +1,16 @@
-"""What the options of a fio job mean: typed access, loads in field terms, images of a storage cluster."""
+"""What the options of a fio job mean: typed access, and loads in field terms."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from tui.model.plan import BlockShare, HostTask, JobLoad, Skew
+from tui.model.plan import BlockShare, JobLoad, Skew
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration, parse_size
-from tui.workloads.fio.option_table import IN_A_FILE, TARGETS, is_external
+from tui.workloads.fio.option_table import is_external
 
 # Options that a plan looks at, under the second name that fio also takes (options.c, .alias).
 ALIASES = {
@@ -188,6 +187,11 @@ class JobOptions(Struct, frozen=True):
         return self.engine in FILELESS_ENGINES or is_external(self.get("ioengine") or "")
 
     @property
+    def on_objects(self) -> bool:
+        """Whether each block is an object of a store: tui/workloads/fio/objects.py."""
+        return self.engine == "http"
+
+    @property
     def harmless(self) -> bool:
         """Whether the engine stores nothing anywhere."""
         return self.engine in HARMLESS_ENGINES
@@ -307,6 +311,7 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         whole_blocks=True,
         in_vain=depth_in_vain(job),
         idle=(f"iodepth={job.get('iodepth')}",) if job.keeps_no_depth and job.get("iodepth") else (),
+        objects=job.on_objects,
     )
 
 
@@ -438,63 +443,3 @@ def _named(job: JobOptions, options: Sequence[str]) -> str:
     """Return the first of these options that is set, as fio has it."""
     found = ((name, job.get(name)) for name in options)
     return next((f"{name}={value}" for name, value in found if value not in (None, "0", "")), "")
-
-
-NAMED_BY = ("image", "rbdname", "uri")  # vitastor, rbd, nbd: these can be written from begin to end
-OF_ANY_ENGINE = ("ioengine", "thread")  # what an engine is reached by beside its own options
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    """An image, and the options by which a job reaches it: engine, pool, cluster, ..., in the order of the job."""
-
-    name: str
-    options: tuple[tuple[str, str], ...]
-
-
-def images_used(jobs: Iterable[JobOptions]) -> list[str]:
-    """Return the names of the images that jobs read or write, each once."""
-    named = (image_name(job) for job in jobs if job.fileless and not job.harmless)
-    return list(dict.fromkeys(name for name in named if name))
-
-
-def image_name(job: JobOptions) -> str | None:
-    """Return what a job calls the image, pool or URL it works on; None when it names none."""
-    return next(filter(None, map(job.get, TARGETS.get(job.engine, IN_A_FILE))), None)
-
-
-def has_images(task: HostTask) -> bool:
-    """Tell whether a task works on images, which can be written whole; a pool or a bucket cannot."""
-    return bool(task.images_used) and bool(_of_job_file(task.job_file))
-
-
-def images_of(tasks: Sequence[HostTask]) -> dict[str, list[Image]]:
-    """Return the images that tasks use, by host. One that several hosts share is the first one's alone."""
-    seen: set[Image] = set()
-    found: dict[str, list[Image]] = {}
-    for task in tasks:
-        for image in _of_job_file(task.job_file) if task.images_used else ():
-            if image not in seen:
-                seen.add(image)
-                found.setdefault(task.host, []).append(image)
-    return found
-
-
-def _of_job_file(text: str) -> list[Image]:
-    """Return the images of a job file of ours."""
-    from tui.workloads.fio.jobimport_ini import read_sections
-    from tui.workloads.fio.option_table import table
-
-    of_all: dict[str, object] = table()["options"]
-    shared: dict[str, str] = {}
-    found: list[Image] = []
-    for section in read_sections(text, "job file"):
-        own = {option.name: option.value or "1" for option in section.options}
-        if section.shared:
-            shared |= own
-            continue
-        job = {**shared, **own}
-        name = next((job[option] for option in NAMED_BY if job.get(option)), "")
-        kept = tuple((key, value) for key, value in job.items() if key not in of_all or key in OF_ANY_ENGINE)
-        found += [Image(name, kept)] if name else []
-    return found

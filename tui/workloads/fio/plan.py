@@ -11,22 +11,15 @@ from msgspec import Struct
 from tui.metrics.registry import in_order
 from tui.model.address import HostAddress
 from tui.model.plan import FileSpec, HostTask, Step, is_device
-from tui.model.problem import UsageError
+from tui.model.problem import Problem, UsageError
 from tui.model.profile import ParamValue, Profile, host_params
 from tui.workloads.fio.body import resolve_options
 from tui.workloads.fio.engines import engines_of
+from tui.workloads.fio.images import Image, has_images, images_of, images_used
 from tui.workloads.fio.jobfile import added_options, explicit_seed, render_options
 from tui.workloads.fio.layout import WRITES_WHOLE, by_size, files_of, job_name
-from tui.workloads.fio.options import (
-    Image,
-    JobOptions,
-    has_images,
-    images_of,
-    images_used,
-    job_loads,
-    job_options,
-    waves,
-)
+from tui.workloads.fio.objects import check_apart, check_put, fill_tasks, object_problems, sets_of
+from tui.workloads.fio.options import JobOptions, job_loads, job_options, waves
 
 JOB_FILE = "job.fio"
 ARGV = ("fio", "--output-format=json+", "--status-interval=1", "--eta=never")
@@ -78,6 +71,8 @@ def planned_step(
         for host, (shared, jobs) in zip(hosts, resolved, strict=True)
     ]
     plans = [job_options(shared, jobs) for shared, jobs in resolved]
+    check_apart(tasks)
+    check_put(tasks, put_first=_puts_first(profile))
     span = timing(plans[0]) if plans else Timing(0.0, 0.0, None)
     return Step(
         index=0,
@@ -122,6 +117,7 @@ def _task(
     files, directories = files_of(shared, jobs, strict=layout)
     required = required_dir(profile, params, directories)
     own_seed, plans = explicit_seed(shared, jobs), job_options(shared, jobs)
+    _check_objects(profile, plans)
     return HostTask(
         host=host,
         randseed=seed if own_seed is None else own_seed,
@@ -135,8 +131,20 @@ def _task(
         only_read=only_read(shared, jobs, files),
         images=images_used(job for job in plans if job.writes),
         images_used=images_used(plans),
+        objects=sets_of(plans),
         expects=expects(plans),
     )
+
+
+def _check_objects(profile: Profile, jobs: Sequence[JobOptions]) -> None:
+    wrong = [f"job {job.name}: {name}: {why}" for job in jobs for name, why in object_problems(job)]
+    if wrong:
+        raise UsageError([Problem(f"{profile.profile}: {each}") for each in wrong])
+
+
+def _puts_first(profile: Profile) -> bool:
+    """Tell whether a profile's objects are put before they are measured."""
+    return profile.prepare.precondition is not None and profile.prepare.precondition.fill > 0
 
 
 def argv(jobs: Sequence[JobOptions]) -> list[str]:
@@ -164,13 +172,14 @@ def writes_bytes(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec
     writes to something else than files.
     """
     writers = [job for job in job_options(shared, jobs) if job.writes]
-    if any(job.fileless and not job.harmless for job in writers):
+    if any(job.fileless and not job.harmless and not job.on_objects for job in writers):
         return None
+    put = sum(each.count * each.size_bytes for each in sets_of(writers) if "put" in each.does)
     writing = {job.name: jobs[job.name] for job in writers}
     written, _ = files_of(shared, writing, strict=False)
     full = {spec.path: spec.size_bytes for spec in files}
     sizes = [full.get(spec.path, spec.size_bytes) for spec in written]
-    return None if any(size == 0 for size in sizes) else sum(sizes)
+    return None if any(size == 0 for size in sizes) else put + sum(sizes)
 
 
 def only_read(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec]) -> list[str]:
@@ -241,7 +250,12 @@ QUEUEING = ("libaio", "io_uring")
 
 def fill(steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
     """Return what each host does to fill all files of these steps. Raises UsageError."""
-    images = images_of([task for step in steps for task in step.tasks])
+    every = [task for step in steps for task in step.tasks]
+    if any(task.objects for task in every):
+        if any(task.files for task in every):
+            raise UsageError("fill: files and objects in one profile; write a profile for each")
+        return fill_tasks(every, argv([]), times)
+    images = images_of(every)
     tasks: dict[str, list[HostTask]] = {}
     for step in steps:
         for task in step.tasks:

@@ -12,10 +12,11 @@ from tui.workloads.base import LatencyKind, LogLine
 from tui.workloads.fio.other_job import contradictions
 from tui.workloads.fio.results import Meter, host_result
 from tui.workloads.fio.snapshot import Framer, Snapshot, SnapshotError, decode
-from tui.workloads.messages import Explainer, rule
+from tui.workloads.messages import Explainer, rule, silent
 from tui.workloads.reading import OTHER_JOB, LineSplitter
 
 STATUS_COLLECTOR = 35
+NO_STATUS = "a request got no HTTP status: connection refused or lost, name unknown, certificate, or object too large"
 NAMED = 3  # options that are named when several differ
 
 _ERRNO_HINTS = {
@@ -53,7 +54,38 @@ def _job_failed(match: re.Match[str]) -> str:
     return f"a fio job failed {where}: {errno_text(int(match['number']))}"
 
 
+_HTTP_HINTS = {
+    301: "the bucket is in another region",
+    307: "the bucket is in another region",
+    400: "the store does not take the request; often the region is another one",
+    401: "the keys are not accepted",
+    403: "wrong keys, no permission in the bucket, or the host's clock is off",
+    404: "the bucket does not exist",
+    429: "the store asks for fewer requests; fio does not repeat one",
+    503: "the store is overloaded or asks for fewer requests; fio does not repeat one",
+}
+_REQUESTS = {"WRITE": "PUT", "READ": "GET", "TRIM": "DELETE"}
+
+
+def _http_failed(match: re.Match[str]) -> str:
+    """Explain a status that fio's http engine does not take for success."""
+    hint = _HTTP_HINTS.get(int(match["status"]), "the log of the store says more")
+    return f"a {_REQUESTS[match['op']]} was answered with HTTP {match['status']}: {hint}"
+
+
 RULES = (
+    rule(
+        r"DDIR_(?P<op>WRITE|READ|TRIM) failed with HTTP status code (?P<status>\d+)",
+        "error",
+        _http_failed,
+        "fio-http-status",
+    ),
+    rule(
+        r"err=5/file:engines/http\.c",
+        "error",
+        "a fio job stopped: a request failed, without an HTTP status if none is named (connection, name, certificate)",
+    ),
+    silent(r"first I/O failed\. If .* is a zoned block device"),
     rule(rf"pid=\d+, err={STATUS_COLLECTOR}/", "warning", _ERRNO_HINTS[STATUS_COLLECTOR], "fio-status-collector"),
     rule(
         r"pid=\d+, err=(?P<number>\d+)/(?:file:(?P<source>[^:]+):\d+, func=[^,]+, error=.*)?",
@@ -311,7 +343,14 @@ class FioReader:
     def _error_verdicts(self, exit_code: int | None) -> dict[str, str]:
         errors = sorted({job.error for job in self._last.jobs if job.error}) if self._last else []
         failed = f"; {exit_code} jobs failed" if exit_code is not None and 1 < exit_code < SIGNAL_EXIT else ""
-        return {_error_code(number): errno_text(number) + failed for number in errors}
+        return {_error_code(number): self._error_text(number) + failed for number in errors}
+
+    def _error_text(self, number: int) -> str:
+        """Return what an error number means; objects have no device that could tell more."""
+        if number != errno.EIO or not any(job.objects for job in self._step.jobs):
+            return errno_text(number)
+        status = self._explainer.codes.get("fio-http-status")
+        return f"EIO: {status or NO_STATUS}"
 
     def _message_verdicts(self) -> dict[str, str]:
         """Return what only messages tell; a stop by signal is judged by `_end_verdicts`."""

@@ -1,0 +1,67 @@
+"""Images of a storage cluster that fio jobs use past any file of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tui.model.plan import HostTask
+from tui.workloads.fio.jobimport_ini import read_sections
+from tui.workloads.fio.option_table import IN_A_FILE, TARGETS, table
+from tui.workloads.fio.options import JobOptions
+
+NAMED_BY = ("image", "rbdname", "uri")  # vitastor, rbd, nbd: these can be written from begin to end
+OF_ANY_ENGINE = ("ioengine", "thread")  # what an engine is reached by beside its own options
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image, and the options by which a job reaches it: engine, pool, cluster, ..., in the order of the job."""
+
+    name: str
+    options: tuple[tuple[str, str], ...]
+
+
+def images_used(jobs: Iterable[JobOptions]) -> list[str]:
+    """Return the names of the images that jobs read or write, each once."""
+    named = (image_name(job) for job in jobs if job.fileless and not job.harmless and not job.on_objects)
+    return list(dict.fromkeys(name for name in named if name))
+
+
+def image_name(job: JobOptions) -> str | None:
+    """Return what a job calls the image, pool or URL it works on; None when it names none."""
+    return next(filter(None, map(job.get, TARGETS.get(job.engine, IN_A_FILE))), None)
+
+
+def has_images(task: HostTask) -> bool:
+    """Tell whether a task works on images, which can be written whole; a pool or a bucket cannot."""
+    return bool(task.images_used) and bool(_of_job_file(task.job_file))
+
+
+def images_of(tasks: Sequence[HostTask]) -> dict[str, list[Image]]:
+    """Return the images that tasks use, by host. One that several hosts share is the first one's alone."""
+    seen: set[Image] = set()
+    found: dict[str, list[Image]] = {}
+    for task in tasks:
+        for image in _of_job_file(task.job_file) if task.images_used else ():
+            if image not in seen:
+                seen.add(image)
+                found.setdefault(task.host, []).append(image)
+    return found
+
+
+def _of_job_file(text: str) -> list[Image]:
+    """Return the images of a job file of ours."""
+    of_all: dict[str, object] = table()["options"]
+    shared: dict[str, str] = {}
+    found: list[Image] = []
+    for section in read_sections(text, "job file"):
+        own = {option.name: option.value or "1" for option in section.options}
+        if section.shared:
+            shared |= own
+            continue
+        job = {**shared, **own}
+        name = next((job[option] for option in NAMED_BY if job.get(option)), "")
+        kept = tuple((key, value) for key, value in job.items() if key not in of_all or key in OF_ANY_ENGINE)
+        found += [Image(name, kept)] if name else []
+    return found

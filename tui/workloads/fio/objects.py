@@ -1,0 +1,204 @@
+"""Objects that fio's http engine puts, gets and deletes: their names, what it would miscount, how they are put first.
+
+Seen in engines/http.c: each block is an object of its own, `FILE_OFFSET_LENGTH`; trim is DELETE; a GET or DELETE that
+is answered with 404 counts as done, in a bucket that does not exist too; a flush is an error; after its first DELETE a
+worker sends every PUT as DELETE; any other status than 2xx ends the job with EIO, and its number is on stderr alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from tui.model.plain import SECRET_PATTERN
+from tui.model.plan import HostTask, ObjectSet
+from tui.model.problem import UsageError
+from tui.workloads.fio.jobimport_ini import read_sections
+from tui.workloads.fio.layout import DEFAULT_FORMAT, split_list
+from tui.workloads.fio.option_table import SECRETS, canonical, table
+from tui.workloads.fio.options import JobOptions, job_options
+
+DOES: dict[str, Literal["put", "get", "delete"]] = {"read": "get", "write": "put", "trim": "delete"}
+FLUSHES = ("fsync", "fdatasync", "sync_file_range", "end_fsync", "fsync_on_close")
+OF_FILES = ("direct", "buffered", "sync", "directory", "opendir", "invalidate", "create_on_open", "unlink")
+AGAIN = ("time_based", "loops", "norandommap", "random_distribution")  # an object may get its turn more than once
+SIZES = ("bsrange", "bssplit", "bs_unaligned")
+OFF = (None, "", "0", "none", "random")
+
+
+def object_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
+    """Yield (option, why) of what fio's http engine cannot do, or would count though it did not do it."""
+    if not job.on_objects:
+        return
+    for name in SECRETS:
+        if (value := job.get(name)) and not re.fullmatch(SECRET_PATTERN, value):
+            yield name, "a secret is never written down: use a parameter of kind secret"
+    for name in FLUSHES:
+        if job.get(name) not in OFF:
+            yield name, "objects are not flushed: fio's http engine ends with an error"
+    for name in OF_FILES:
+        if job.get(name) not in OFF:
+            yield name, "it is about files; objects are past page cache and file systems of the host"
+    if job.get("http_verbose") not in OFF:
+        yield "http_verbose", "it prints headers, with what they are signed by, among the figures"
+    if job.get("http_object_mode") == "range":
+        yield "http_object_mode", "range is not supported: fio would put each block over the whole object"
+    yield from _size_problems(job)
+    yield from _delete_problems(job)
+
+
+def _size_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
+    for name in SIZES:
+        if job.get(name) not in OFF:
+            yield name, "all objects of a job have one size: bs"
+    if set(job.get("bs") or "") & set(",-"):
+        yield "bs", "all objects of a job have one size"
+
+
+def _delete_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
+    access = job.access
+    if "trim" not in access:
+        return
+    if access != ("trim",):
+        yield "rw", "fio sends every PUT after its first DELETE as a DELETE; delete in a profile of its own"
+    for name in AGAIN:
+        if job.get(name) not in (*OFF, *(("1",) if name == "loops" else ())):
+            yield name, "objects would be deleted again, and fio counts what is not there as deleted"
+
+
+def object_sets(job: JobOptions) -> list[ObjectSet]:
+    """Return the objects of one job over all its workers. Raises UsageError when names or sizes are not known."""
+    size = job.size("bs") or 4096
+    does = tuple(DOES[each] for each in job.access)
+    counts: dict[tuple[str, str], int] = {}
+    for name, count in _counted(job, size):
+        store, key = _split(job, name)
+        counts[store, key] = counts.get((store, key), 0) + count
+    return [ObjectSet(store, f"{key}_{size}", count, size, does) for (store, key), count in counts.items()]
+
+
+def _counted(job: JobOptions, size: int) -> Iterator[tuple[str, int]]:
+    """Yield the name of each file of a job and of how many objects it is made. Raises UsageError."""
+    named = [name for level in (job.shared, job.own) for name in split_list(str(level.get("filename") or ""))]
+    files = len(named) or max(job.count("nrfiles"), 1)
+    each = _file_bytes(job, files)
+    if not each or each % size:
+        raise _unplanned(job, f"{each} bytes a file are no whole number of objects of {size} bytes")
+    if named:
+        apart = (job.size("offset_increment") or 0) >= each
+        if job.numjobs > 1 and not apart and job.writes:
+            told = f"its {job.numjobs} workers use the same objects; use filename_format with $jobnum"
+            raise _unplanned(job, told)
+        yield from ((f"{name}_*", each // size * (job.numjobs if apart else 1)) for name in named)
+        return
+    template = job.get("filename_format") or DEFAULT_FORMAT
+    for word, several in (("$jobnum", job.numjobs > 1), ("$filenum", files > 1)):
+        if several and word not in template.lower():
+            raise _unplanned(job, f"filename_format={template} needs {word}, so that each object has its own name")
+    pattern = re.sub(r"\$(jobnum|filenum)", "*", template, flags=re.IGNORECASE)
+    name = re.sub(r"\$jobname", lambda _: job.name, pattern, flags=re.IGNORECASE)
+    yield f"{name}_{'0' if each == size else '*'}", each // size * files * job.numjobs
+
+
+def _file_bytes(job: JobOptions, files: int) -> int:
+    """Return the bytes of each file. Raises UsageError."""
+    whole, each = job.size("size"), job.size("filesize")
+    if each is None and whole is None:
+        raise _unplanned(job, "size or filesize is needed: nothing else says how many objects there are")
+    return each if each is not None else (whole or 0) // files
+
+
+def _split(job: JobOptions, name: str) -> tuple[str, str]:
+    """Return host and bucket, and the key: the first part of a path is the bucket, or stands for one in the host."""
+    if not name.startswith("/") or "$" in name:
+        raise _unplanned(job, f"object name '{name}': allowed is a path that begins with / and has no other variables")
+    bucket, _, key = name.lstrip("/").partition("/")
+    host = job.get("http_host") or "localhost"
+    return (f"{host}/{bucket}", key) if key else (host, bucket)
+
+
+def _unplanned(job: JobOptions, why: str) -> UsageError:
+    return UsageError(f"job {job.name}: {why}")
+
+
+def sets_of(jobs: Sequence[JobOptions]) -> list[ObjectSet]:
+    """Return the objects of the jobs of one host. Raises UsageError."""
+    return [each for job in jobs if job.on_objects for each in object_sets(job)]
+
+
+def check_apart(tasks: Sequence[HostTask]) -> None:
+    """Raise UsageError when two hosts, or two jobs of one, overwrite or delete each other's objects."""
+    first: dict[tuple[str, str], tuple[str, ObjectSet]] = {}
+    for task in tasks:
+        for each in task.objects:
+            host, other = first.setdefault(each.key, (task.host, each))
+            if other is not each and (each.changes or other.changes):
+                hosts = f"{host} and {task.host}" if host != task.host else f"two jobs of {host}"
+                raise UsageError(f"{hosts} use the same objects {each.names} of {each.store}: put {{host}} into names")
+
+
+def check_put(tasks: Sequence[HostTask], *, put_first: bool) -> None:
+    """Raise UsageError when objects are got or deleted that no step of the plan puts: fio would count them all."""
+    needed = (each for task in tasks for each in task.objects if each.does != ("put",))
+    if not put_first and (each := next(needed, None)):
+        told = "fio counts an object that does not exist as done, so the plan must put them"
+        added = "prepare: {precondition: {fill: 1, rounds: 0}}"
+        raise UsageError(f"{'/'.join(each.does)} of {each.names}: {told}: {added}")
+
+
+PUTS = {
+    "rw": "write",
+    "file_service_type": "sequential",
+    "refill_buffers": "1",
+    "randrepeat": "0",
+    "group_reporting": "1",
+    "exitall_on_error": "1",
+}
+NAMED_BY = ("ioengine", "thread", "filename", "filename_format", "nrfiles", "filesize", "size", "bs", "numjobs",
+            "offset", "offset_increment")  # fmt: skip
+
+
+def fill_tasks(tasks: Sequence[HostTask], argv: Sequence[str], times: int) -> list[HostTask]:
+    """Return what each host does to put all objects of these tasks; those that hosts share are put by the first."""
+    seen: set[tuple[str, str]] = set()
+    by_host: dict[str, list[HostTask]] = {}
+    for task in tasks:
+        by_host.setdefault(task.host, []).append(task)
+    found = [_fill_task(every, argv, times, seen) for every in by_host.values()]
+    return [task for task in found if task.objects]
+
+
+def _fill_task(tasks: Sequence[HostTask], argv: Sequence[str], times: int, seen: set[tuple[str, str]]) -> HostTask:
+    options = {**PUTS, **({"loops": str(times)} if times > 1 else {})}
+    lines = ["[global]", *(f"{name}={value}" for name, value in options.items())]
+    objects: list[ObjectSet] = []
+    for job in (job for task in tasks for job in _jobs_of(task.job_file)):
+        new = [each for each in object_sets(job) if each.key not in seen]
+        if new:
+            seen |= {each.key for each in new}
+            lines += [f"[fill{len(objects)}]", *(f"{name}={value}" for name, value in job.own.items())]
+            objects += [ObjectSet(each.store, each.names, each.count, each.size_bytes, ("put",)) for each in new]
+    return HostTask(
+        host=tasks[0].host,
+        randseed=tasks[0].randseed,
+        job_file="\n".join(lines) + "\n",
+        argv=list(argv),
+        writes_bytes=times * sum(each.count * each.size_bytes for each in objects),
+        objects=objects,
+    )
+
+
+def _jobs_of(text: str) -> list[JobOptions]:
+    """Return the jobs of a job file of ours with what names their objects and reaches the store."""
+    of_all: Mapping[str, object] = table()["options"]
+    shared: dict[str, str] = {}
+    jobs: dict[str, dict[str, str]] = {}
+    for section in read_sections(text, "job file"):
+        own = {canonical(option.name): option.value or "1" for option in section.options}
+        kept = {name: value for name, value in own.items() if name in NAMED_BY or name not in of_all}
+        if section.shared:
+            shared |= kept
+        else:
+            jobs[section.name] = {**shared, **kept}
+    return [job for job in job_options({}, jobs) if job.on_objects]
