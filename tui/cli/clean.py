@@ -67,11 +67,16 @@ async def clean_run(run_dir: Path, plan: Plan, connections: Connections, *, sure
     from tui.engine.preflight.clean import clean, created_of, look
     from tui.library.additions import keep_removed
     from tui.library.load import load_record
+    from tui.text.objects import left_texts
 
-    created = created_of(plan, load_record(run_dir))
+    record = load_record(run_dir)
+    created, kept = created_of(plan, record), left_texts(record.objects_left)
+    for text in kept:
+        say(f"{text}: stay; benchtui removes no objects")
+    none_stayed = SOME_STAYED if kept else ALL_GONE
     if not created:
         say(f"{run_dir.name} left nothing on its hosts")
-        return ALL_GONE, []
+        return none_stayed, []
     planned = await look(run_dir, created, connections)
     tell(planned, done=False)
     if any(each.goes for each in planned) and not sure and not agreed(run_dir.name):
@@ -83,7 +88,7 @@ async def clean_run(run_dir: Path, plan: Plan, connections: Connections, *, sure
 
     done = await clean(run_dir, created, connections, keep)
     say("")
-    return (SOME_STAYED if any(each.error or each.stays for each in done) else ALL_GONE), done
+    return (SOME_STAYED if any(each.error or each.stays for each in done) else none_stayed), done
 
 
 def tell(found: list[Cleaning], *, done: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from tui.cli.shared.common import add_host_files, add_json, ask, load_fleet, paths, report, say, user_settings
@@ -131,7 +131,7 @@ def check_all(args: argparse.Namespace) -> int:
     addresses = chosen(args)
     checks = connected(args, lambda connections: check_hosts(addresses, args.dir, connections))
     if args.json:
-        keys = ("name", "ok", "code", "message", "facts", "notes")
+        keys = ("name", "ok", "code", "message", "facts", "extras", "notes")
         print(json.dumps([{key: getattr(check, key) for key in keys} for check in checks], indent=2))
     else:
         print(check_table(checks, args.dir))
@@ -175,17 +175,19 @@ def check_table(checks: list[HostCheck], directory: str | None) -> str:
     return "\n".join("  ".join([*map(str.ljust, row[:7], widths), row[7]]).rstrip() for row in rows)
 
 
-def tools_text(facts: Mapping[str, object]) -> str:
-    """Return which commands of load generators were found, each as it says its version."""
+def tools_text(check: HostCheck) -> str:
+    """Return which commands of load generators were found, each as it says its version, with what few need of it."""
     from tui import workloads
     from tui.engine.preflight import mpi_hosts
 
     needs = [need for workload in workloads.every() for need in workload.requirements(())]
+    facts = check.facts
     found = {need.command: facts.get(f"{need.command}_version") for need in needs if f"{need.command}_path" in facts}
     for program in mpi_hosts.programs().values():
         if f"{(name := program.launch.program)}_path" in facts:
             found[name] = name
-    return ", ".join(str(version or command) for command, version in found.items())
+    extras = {name: f" with {' and '.join(can)}" for name, can in check.extras.items()}
+    return ", ".join(f"{version or command}{extras.get(command, '')}" for command, version in found.items())
 
 
 def check_row(check: HostCheck) -> tuple[str, str, str, str, str, str, str, str]:
@@ -195,7 +197,7 @@ def check_row(check: HostCheck) -> tuple[str, str, str, str, str, str, str, str]
     return (
         check.name,
         "ok" if check.ok else "FAIL",
-        tools_text(facts) or "-",
+        tools_text(check) or "-",
         str(facts.get("cpus") or "-"),
         str(facts.get("kernel") or "-").removeprefix("Linux "),
         units.size(int(free)) if isinstance(free, int) else "-",

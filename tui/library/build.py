@@ -43,6 +43,7 @@ from tui.model.step_record import ProofRecord, StepRecord
 from tui.record.cells import steps_in_error
 from tui.record.headline import run_headline
 from tui.record.host_facts import facts_record
+from tui.record.objects import objects_left
 from tui.record.sections import attestation_records, host_record, matrix_record, precondition_record, server_records
 from tui.record.step import build_step, phase_record, rounded
 from tui.record.timeline import JournalData, read_journal
@@ -166,6 +167,7 @@ def _add_figures(record: RunRecord, source: RecordSource, measured: MeasuredRun)
     headline = run_headline(plan.headline, steps, plan.latency_kind, steps_in_error(measured.judged.findings))
     record.headline = sought or headline
     record.matrix = matrix_record(plan, steps)
+    record.objects_left = objects_left(plan, steps)
     record.proves = proof_record(plan, steps)
 
 

@@ -63,6 +63,15 @@ class FilesLeft(RecordPart):
     directories: dict[str, PlaceRecord] = Field(default_factory=dict, description="by path: what these lie in")
 
 
+class ObjectsLeft(RecordPart):
+    """Objects of a store that the run put and did not delete; benchtui removes none afterwards."""
+
+    store: str = Field(description="host and bucket")
+    names: str = Field(description="their keys; * stands for numbers")
+    count: int = Field(description="how many, at most")
+    bytes: int = Field(description="their size together, at most")
+
+
 class FilesRemovedRecord(RecordPart):
     """Files that the run had created on a host, and that were removed by it or afterwards."""
 
@@ -365,6 +374,9 @@ class RunRecord(RecordPart):
     search: SearchRecord | None = Field(None, description="what it found that the system sustains; null: no search")
     precondition: PreconditionRecord | None = Field(
         None, description="what was done for the state of the storage; null: the profile asks for nothing"
+    )
+    objects_left: list[ObjectsLeft] = Field(
+        default_factory=list, description="objects that stay in stores; benchtui clean does not remove them"
     )
     attested: list[AttestationRecord] = Field(
         default_factory=list, description="conditions that only a person knows, and what was answered"

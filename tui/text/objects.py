@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from tui.metrics import units
+from tui.model.plain import some
 from tui.model.plan import ObjectSet, Plan
+
+if TYPE_CHECKING:
+    from tui.model.record import ObjectsLeft
+
+NAMES_SHOWN = 3
 
 
 def objects_text(objects: ObjectSet) -> str:
@@ -24,6 +31,19 @@ def stores_with_objects(plan: Plan) -> list[str]:
     """Return the stores in which objects stay, unless the last step that uses them deletes them all."""
     last = {each.key: each for each in _objects(plan)}
     return list(dict.fromkeys(each.store for each in last.values() if each.does != ("delete",)))
+
+
+def left_texts(left: Sequence[ObjectsLeft]) -> list[str]:
+    """Return which objects a run left in each store, with the names of the first few."""
+    stores: dict[str, list[ObjectsLeft]] = {}
+    for each in left:
+        stores.setdefault(each.store, []).append(each)
+    return [_left_text(store, sets) for store, sets in stores.items()]
+
+
+def _left_text(store: str, sets: Sequence[ObjectsLeft]) -> str:
+    count, size = sum(each.count for each in sets), units.size(sum(each.bytes for each in sets))
+    return f"{store}: up to {count} objects, {size}: {some([each.names for each in sets], NAMES_SHOWN)}"
 
 
 def _objects(plan: Plan) -> Iterable[ObjectSet]:

@@ -19,6 +19,7 @@ from tui.record.cells import invalid_steps
 from tui.record.headline import is_short, metadata_lines, metadata_remarks
 from tui.record.host_facts import facts_together
 from tui.text.facts import Fold, common_lines, differing_lines, machine_lines
+from tui.text.objects import left_texts
 from tui.view.plan import changed_text, title_text
 from tui.view.step_notes import (
     NOT_MERGEABLE,
@@ -54,7 +55,7 @@ def summary_text(
     """
     blocks = [_top(record, running=running), _about(record), *_results(record, width, every=steps, running=running)]
     blocks += [_conditions(record), _findings(record), _problems(record), _facts(record)]
-    blocks += [_files_left(record), _notes(record)]
+    blocks += [_files_left(record), _objects_left(record), _notes(record)]
     blocks += [[f"record: {path}"] if path is not None else []]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
@@ -333,6 +334,11 @@ def _facts_of(found: FactsTogether, what: str, same: Fold = (), *, brief: bool) 
 def _files_left(record: RunRecord) -> list[str]:
     left = [host for host in record.hosts if host.files_left is not None]
     return ["files left behind:", *(line for host in left for line in _files_of(host))] if left else []
+
+
+def _objects_left(record: RunRecord) -> list[str]:
+    left = [line for text in left_texts(record.objects_left) for line in _wrapped_text(text, indent="  ")]
+    return ["objects left behind; benchtui removes none:", *left] if left else []
 
 
 def _files_of(host: HostRecord) -> list[str]:

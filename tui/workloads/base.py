@@ -128,6 +128,10 @@ class OnHost(Protocol):
         """Return what each host of these steps must have; without steps: what any run of it needs."""
         return ()
 
+    def extras(self) -> Sequence[Requirement]:
+        """Return what only some of its profiles need: a check of hosts tries it, and shows it where it is there."""
+        return ()
+
     def program(self, step: Step) -> MpiProgram:
         """Return the program that a step of the MPI executor launches."""
         raise UsageError(f"{step.tool} is no program over all hosts")

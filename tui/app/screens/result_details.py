@@ -362,6 +362,7 @@ def _deviation(latency: Latency) -> str:
 def facts_lines(page: Page, width: int, _: int) -> list[Line]:
     """Return notes, tags, changed parameters, what the hosts are, files left behind, and where the record is."""
     from tui.record.host_facts import facts_together
+    from tui.text.objects import left_texts
 
     record = page.record
     lines: list[Line] = []
@@ -381,6 +382,8 @@ def facts_lines(page: Page, width: int, _: int) -> list[Line]:
         if host.files_left is not None:
             size = f" ({units.size(host.files_left.bytes)})" if host.files_left.bytes else ""
             lines += fact("Left", f"{host.name}{size}  {', '.join(host.files_left.paths)}", width)
+    for text in left_texts(record.objects_left):
+        lines += fact("Left", text, width)
     lines += fact("Record", str(page.path), width)
     return [rule("About this run", "y copies", width), *lines]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -13,8 +13,11 @@ from tui.model.address import HostAddress
 if TYPE_CHECKING:
     from tui.engine.preflight.mpi_hosts import Seen
     from tui.model.hostfacts import Fact
+    from tui.remote.agent import Agent
     from tui.remote.answers import HostProbe
     from tui.remote.connections import Connections
+
+T = TypeVar("T")
 
 
 class HostCheck(Struct, frozen=True):
@@ -26,6 +29,7 @@ class HostCheck(Struct, frozen=True):
     message: str = ""
     facts: dict[str, Fact] = field(default_factory=dict)
     seen: Seen = field(default_factory=dict)  # of programs over all hosts
+    extras: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by command, what only some profiles need of it
     notes: tuple[str, ...] = ()  # what a run of these would say of it
 
 
@@ -57,10 +61,26 @@ async def check_host(address: HostAddress, directory: str | None, connections: C
         probe = await agent.probe(targets, looked_for)
         facts = await agent.facts(probe, targets, list(looked_for))
         seen = await mpi_hosts.look(agent, targets[0])
+        extras = await _extras(agent, probe)
     problem = problem_of(probe, directory)
     facts |= await allocation_facts(address, connections)
     facts |= mpi_hosts.facts_of(seen)
-    return HostCheck(address.name, problem is None, *(problem or ("", "")), facts=facts, seen=seen)
+    return HostCheck(address.name, problem is None, *(problem or ("", "")), facts=facts, seen=seen, extras=extras)
+
+
+async def _extras(agent: Agent, probe: HostProbe) -> dict[str, tuple[str, ...]]:
+    """Return by command what it can do that only some profiles need."""
+    from tui import workloads
+    from tui.engine.preflight.rules import try_commands
+
+    async def ask(call: Callable[[Agent], Awaitable[T]]) -> T:
+        return await call(agent)
+
+    needs = [need for workload in workloads.every() for need in workload.extras() if need.command in probe.tools]
+    unable = await try_commands(ask, needs, probe)
+    able = [need for need in needs if need.trial_of not in unable]
+    names = dict.fromkeys(need.command for need in able)
+    return {name: tuple(need.trial_of for need in able if need.command == name) for name in names}
 
 
 def problem_of(probe: HostProbe, directory: str | None) -> tuple[str, str] | None:

@@ -159,7 +159,7 @@ async def look_at(plan: Plan, host: str, ask: Ask, made: Files) -> HostFindings:
     devices = await ask(lambda agent: agent.devices(disks)) if disks else {}
     if not directories:  # the profile names its files one by one: what it says of a target holds for where they lie
         probe = replace(probe, dirs=room)
-    trials = await try_commands(ask, plan, probe)
+    trials = await try_commands(ask, requirements_of(plan), probe)
     counts = {spec.path: spec.count for task in tasks for spec in task.files}
     known = to_identify(files, made)
     now = await ask(lambda agent: identify(agent, known, counts)) if known else Identities()
@@ -179,9 +179,9 @@ def required_directories(tasks: Sequence[HostTask]) -> list[str]:
     return sorted({task.required_dir for task in tasks if task.required_dir})
 
 
-async def try_commands(ask: Ask, plan: Plan, probe: HostProbe) -> dict[str, str]:
+async def try_commands(ask: Ask, needs: Iterable[Requirement], probe: HostProbe) -> dict[str, str]:
     """Return what commands say that are there and cannot do what they are needed for, by what that is."""
-    tries = {need.trial_of: need for need in requirements_of(plan) if need.trial_args and need.command in probe.tools}
+    tries = {need.trial_of: need for need in needs if need.trial_args and need.command in probe.tools}
     answers: dict[str, str] = {}
     for what, need in tries.items():
         said = await ask(partial(Agent.trial, words=(need.command, *need.trial_args)))
@@ -217,7 +217,8 @@ def trial_problems(plan: Plan, findings: HostFindings) -> Iterable[Problem]:
         if need.trial_of in findings.trials:
             found = findings.probe.tools[need.command]
             said = findings.trials[need.trial_of]
-            yield f"{need.command}-unfit", f"{found.text} at {found.path} cannot do {need.trial_of}: {said}"
+            source = f"; get it from: {need.source}" if need.source else ""
+            yield f"{need.command}-unfit", f"{found.text} at {found.path} cannot do {need.trial_of}: {said}{source}"
 
 
 def tool_problems(need: Requirement, probe: HostProbe) -> Iterable[Problem]:

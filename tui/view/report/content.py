@@ -20,6 +20,7 @@ from tui.record.headline import metadata_remarks
 from tui.record.host_facts import facts_together
 from tui.text.facts import common_lines, differing_lines
 from tui.text.line import BAD, LABEL, WARN
+from tui.text.objects import left_texts
 from tui.view.document import (
     Block,
     Chart,
@@ -101,7 +102,7 @@ def _facts(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
     yield "taken over", [f"{each.utc}, after {each.gap_s:.1f} s without an engine" for each in record.resumed]
     yield "tags", [", ".join(f"{name}={value}" for name, value in record.tags.items())] if record.tags else []
     yield "notes", [note.text for note in record.notes]
-    yield "left behind", _files_left(record)
+    yield "left behind", [*_files_left(record), *left_texts(record.objects_left)]
 
 
 def _told(found: FactsTogether, what: str) -> Iterator[tuple[str, list[str]]]:

@@ -8,8 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from tui.workloads.base import Requirement
+
 ALWAYS_THERE = ("sync", "psync", "vsync", "null")
 ONE_READ = ("io_uring", "libaio", "posixaio")
+HTTP_SOURCE = "package fio-engine-http, else a fio that is built with the headers of libcurl and OpenSSL"
 NO_OPTIONS = "has no options"  # of an engine that is there, with exit code 1
 ENGINE = re.compile(r"^\s*ioengine\s*=\s*(\S+)", re.MULTILINE)
 
@@ -26,3 +29,11 @@ def trial_of(engine: str) -> tuple[str, ...]:
         return (f"--enghelp={engine.removeprefix('external:')}",)
     job = ("--name=trial", f"--ioengine={engine}", "--rw=read", "--bs=4k", "--size=4k", "--filename=/dev/zero")
     return ("--max-jobs=1", "--output-format=terse", *job)
+
+
+def requirement(engine: str) -> Requirement:
+    """Return that a host's fio can load an engine."""
+    source = HTTP_SOURCE if engine == "http" else ""
+    return Requirement(
+        "fio", trial_args=trial_of(engine), trial_of=f"ioengine {engine}", trial_fine=NO_OPTIONS, source=source
+    )

@@ -16,6 +16,7 @@ from tui.workloads.messages import Explainer, rule, silent
 from tui.workloads.reading import OTHER_JOB, LineSplitter
 
 STATUS_COLLECTOR = 35
+HTTP_STATUS = "fio-http-status"
 NO_STATUS = "a request got no HTTP status: connection refused or lost, name unknown, certificate, or object too large"
 NAMED = 3  # options that are named when several differ
 
@@ -78,7 +79,7 @@ RULES = (
         r"DDIR_(?P<op>WRITE|READ|TRIM) failed with HTTP status code (?P<status>\d+)",
         "error",
         _http_failed,
-        "fio-http-status",
+        HTTP_STATUS,
     ),
     rule(
         r"err=5/file:engines/http\.c",
@@ -343,14 +344,11 @@ class FioReader:
     def _error_verdicts(self, exit_code: int | None) -> dict[str, str]:
         errors = sorted({job.error for job in self._last.jobs if job.error}) if self._last else []
         failed = f"; {exit_code} jobs failed" if exit_code is not None and 1 < exit_code < SIGNAL_EXIT else ""
-        return {_error_code(number): self._error_text(number) + failed for number in errors}
-
-    def _error_text(self, number: int) -> str:
-        """Return what an error number means; objects have no device that could tell more."""
-        if number != errno.EIO or not any(job.objects for job in self._step.jobs):
-            return errno_text(number)
-        status = self._explainer.codes.get("fio-http-status")
-        return f"EIO: {status or NO_STATUS}"
+        if any(task.objects for task in self._step.tasks) and errno.EIO in errors:
+            errors.remove(errno.EIO)  # that a request failed, which its status tells better
+            status = {} if HTTP_STATUS in self._explainer.codes else {"fio-no-http-status": NO_STATUS + failed}
+            return status | {_error_code(number): errno_text(number) + failed for number in errors}
+        return {_error_code(number): errno_text(number) + failed for number in errors}
 
     def _message_verdicts(self) -> dict[str, str]:
         """Return what only messages tell; a stop by signal is judged by `_end_verdicts`."""

@@ -130,14 +130,16 @@ class FioWorkload(Workload):
 
     def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
         """Return fio itself, and that it can load the engines of these steps."""
-        from tui.workloads.fio.engines import NO_OPTIONS, engines_of, trial_of
+        from tui.workloads.fio.engines import engines_of, requirement
 
         jobs = (task.job_file for step in steps for task in step.tasks)
-        engines = (
-            Requirement("fio", trial_args=trial_of(name), trial_of=f"ioengine {name}", trial_fine=NO_OPTIONS)
-            for name in engines_of(jobs)
-        )
-        return [Requirement("fio", MINIMUM_VERSION), *engines]
+        return [Requirement("fio", MINIMUM_VERSION), *map(requirement, engines_of(jobs))]
+
+    def extras(self) -> list[Requirement]:
+        """Return the engine of the S3 profiles: many fio packages are built without it."""
+        from tui.workloads.fio.engines import requirement
+
+        return [requirement("http")]
 
     def layout_job(self, files: list[FileSpec]) -> str:
         """Return the job file that writes these files whole, once, in sequence."""

@@ -1,0 +1,149 @@
+"""Real fio puts, gets and deletes objects of a real S3 server; wrong keys, no bucket, 404, 503, a store that hangs.
+
+Skipped without a fio that has the http engine (BENCHTUI_HTTP_FIO, or fio on PATH) and moto_server
+(BENCHTUI_MOTO_SERVER, or on PATH): fio 3.33 of Debian has no such engine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.command import benchtui, marked_processes, only_run, start
+from tests.e2e.test_secrets import command_lines, texts_below
+from tests.lab.s3 import BUCKET, MOTO, S3Lab, fio_with_http
+from tests.patience import PATIENCE_S, wait_until
+
+FIO = fio_with_http()
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(FIO is None, reason="no fio with the http engine"),
+    pytest.mark.skipif(MOTO is None, reason="no moto_server"),
+]
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[S3Lab]:
+    with S3Lab() as lab:
+        yield lab
+
+
+@pytest.fixture(autouse=True)
+def surroundings(store: S3Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The keys in the environment, and the fio with the engine first on PATH."""
+    store.again()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "fio").symlink_to(str(FIO))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    for name, value in store.environ.items():
+        monkeypatch.setenv(name, value)
+
+
+def words(store: S3Lab, preset: str, **params: str) -> list[str]:
+    values = {"endpoint": store.endpoint, "https": "off", "size": "16k", "objects": "10", "concurrency": "2", **params}
+    given = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
+    return ["run", preset, "--hosts", "local", *given, "--json", "--no-telemetry"]
+
+
+def named(store: S3Lab, **params: str) -> list[str]:
+    return ["--yes", "--destroy", f"{store.endpoint}/{params.get('bucket', BUCKET)}"]
+
+
+def run(store: S3Lab, home: Path, preset: str, **params: str) -> tuple[int, dict[str, Any]]:
+    done = benchtui(home, *words(store, preset, **params), *named(store, **params))
+    return done.returncode, json.loads(done.stdout)
+
+
+def problems(record: dict[str, Any]) -> dict[str, str]:
+    return {each["code"]: each["message"] for each in record["hosts"][0]["problems"]}
+
+
+def test_objects_are_put_got_and_deleted_and_the_keys_are_written_nowhere(store: S3Lab, home: Path) -> None:
+    refused = benchtui(home, *words(store, "s3/all"), "--yes")
+    assert (refused.returncode, store.seen.total()) == (3, 0)
+    assert f"--destroy {store.endpoint}/{BUCKET}" in refused.stderr
+    going = start(home, *words(store, "s3/all", runtime="2s"), *named(store))
+    wait_until(lambda: store.seen["GET", 200] > 0, "a GET")
+    keys = [value.encode() for value in store.environ.values()]
+    assert not any(key in command_lines() for key in keys)
+    out, err = going.communicate(timeout=PATIENCE_S)
+    record = json.loads(out)
+    assert record["state"] == "complete", err
+    counted = [step["results"]["aggregate"] for step in record["steps"] if not step["warmup"]]
+    assert [counted[0]["write"]["ios"], counted[2]["trim"]["ios"]] == [20, 20]
+    assert counted[1]["read"]["ios"] == store.seen["GET", 200]
+    assert (store.seen["PUT", 200], store.seen["DELETE", 204]) == (40, 20), "once measured, once before the GETs"
+    assert record["objects_left"] == []
+    spools = Path(f"/tmp/.benchtui-{os.getuid()}") / only_run(home).name
+    held = [path for path, data in texts_below(home, spools) if any(key in data for key in keys)]
+    assert (held, any(key.decode() in out + err for key in keys)) == ([], False)
+
+
+def test_what_stays_in_the_bucket_is_named_and_not_claimed_to_be_removed(store: S3Lab, home: Path) -> None:
+    code, record = run(store, home, "s3/put", prefix="stays")
+    assert code in (0, 1)
+    (left,) = record["objects_left"]
+    assert (left["store"], left["count"], left["bytes"]) == (f"{store.endpoint}/{BUCKET}", 20, 20 * 16384)
+    cleaned = benchtui(home, "clean", "last", "--yes")
+    assert cleaned.returncode == 4 and f"{store.endpoint}/{BUCKET}" in cleaned.stderr
+    assert not any(method == "DELETE" for method, _ in store.seen)
+
+
+def test_wrong_keys_end_the_run_before_anything_is_measured(
+    store: S3Lab, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "not-the-key")
+    code, record = run(store, home, "s3/get", runtime="1s")
+    assert (code, record["state"], store.seen["GET", 200]) == (4, "failed", 0)
+    assert "HTTP 403" in problems(record)["fio-http-status"] and record["objects_left"] == []
+
+
+def test_a_bucket_that_does_not_exist_is_found_by_the_fill(store: S3Lab, home: Path) -> None:
+    code, record = run(store, home, "s3/delete", bucket="nothing")
+    assert (code, record["state"]) == (4, "failed")
+    assert "HTTP 404" in problems(record)["fio-http-status"]
+    assert not any(method == "DELETE" for method, _ in store.seen)
+
+
+def test_a_store_that_is_overloaded_meanwhile_makes_the_figure_void(store: S3Lab, home: Path) -> None:
+    store.fault = lambda method, number: 503 if method == "GET" and number > 30 else None
+    code, record = run(store, home, "s3/get", runtime="10s")
+    assert (code, record["verdict"]) == (4, "invalid")
+    assert "HTTP 503" in problems(record)["fio-http-status"]
+
+
+def test_gets_that_are_answered_with_404_are_seen_on_the_links(store: S3Lab, home: Path) -> None:
+    store.fault = lambda method, _: 404 if method == "GET" else None
+    done = benchtui(home, *words(store, "s3/get", runtime="6s", size="1M")[:-1], *named(store))
+    record = json.loads(done.stdout)
+    assert record["steps"][-1]["results"]["aggregate"]["read"]["ios"] == store.seen["GET", 404], "fio counts them"
+    findings = {each["id"]: each["severity"] for each in record["findings"]}
+    assert (findings.get("object-traffic"), record["verdict"]) == ("error", "invalid")
+
+
+def test_a_store_that_does_not_answer_is_left_when_the_run_is_stopped(store: S3Lab, home: Path) -> None:
+    answer = threading.Event()
+
+    def hang(method: str, number: int) -> int | None:
+        if method == "GET" and number > 4:
+            answer.wait(PATIENCE_S)
+        return None
+
+    store.fault = hang
+    going = start(home, *words(store, "s3/get", runtime="1s"), *named(store))
+    try:
+        wait_until(lambda: store.seen["GET", 200] == 4, "a GET that is not answered")
+        assert benchtui(home, "stop", "last").returncode == 0
+        answer.set()
+        going.communicate(timeout=PATIENCE_S)
+    finally:
+        answer.set()
+    (record,) = (json.loads(each.read_text()) for each in home.glob("runs/*/run.json"))
+    assert record["state"] != "complete"
+    assert marked_processes(only_run(home).name) == []

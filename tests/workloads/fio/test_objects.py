@@ -1,0 +1,242 @@
+"""Objects of an S3 store in plans: how they are named, that they are put first, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.engine.test_matrix import HOSTS
+from tests.workloads.fio.fixtures import recording
+from tui.engine.inputs.profiles import Catalogue
+from tui.engine.plan.plan import Choices, build_plan
+from tui.engine.preflight.destroy import HostFindings, judge_targets, unnamed_devices
+from tui.engine.preflight.preview import check_names, overwrites
+from tui.engine.run.steps import fills_of
+from tui.engine.session.history import fills_of_objects
+from tui.model.plan import ObjectSet, Plan
+from tui.model.problem import UsageError
+from tui.remote.answers import HostProbe
+from tui.testing import Output, replay
+from tui.testing.replay import Replayed
+from tui.workloads.fio.workload import FioWorkload
+
+PRESETS = Path(__file__).parents[3] / "profiles" / "s3"
+RECORDED = {"endpoint": "127.0.0.1:9000", "https": "off", "size": "16k", "objects": "300", "concurrency": "2"}
+STORE = "s3.example.com/bench"
+PROFILE = """\
+profile: my/objects
+title: Objects
+tool: fio
+params:
+  key: {{default: "${{KEY}}", kind: secret}}
+fio:
+  global: {{ioengine: http, http_mode: s3, http_host: s3.example.com, http_s3_key: "{{key}}", bs: 64k}}
+  jobs: {{a: {{{job}}}}}
+{prepare}
+headline: {{metric: iops, direction: {direction}}}
+"""
+NAMES = 'filename_format: "/bench/{host}/$jobnum.$filenum", filesize: 64k, nrfiles: 5, numjobs: 2'
+PUT_FIRST = "prepare: {precondition: {fill: 1, rounds: 0}}"
+
+
+def preset(name: str, hosts: int = 1, **params: str) -> Plan:
+    return build_plan(Catalogue(PRESETS).load_file(PRESETS / f"{name}.yaml"), Choices(HOSTS[:hosts], overrides=params))
+
+
+def own(tmp_path: Path, job: str, prepare: str = PUT_FIRST, hosts: int = 1, direction: str = "read") -> Plan:
+    (tmp_path / "objects.yaml").write_text(PROFILE.format(job=job, prepare=prepare, direction=direction))
+    return build_plan(Catalogue(tmp_path).load("my/objects"), Choices(HOSTS[:hosts]))
+
+
+def does(plan: Plan) -> list[tuple[str, ...]]:
+    return [step.tasks[0].objects[0].does for step in plan.steps]
+
+
+def test_each_host_and_connection_has_objects_of_its_own() -> None:
+    plan = preset("put", 2, size="1M", objects="100", concurrency="16")
+    assert [task.objects for task in plan.steps[0].tasks] == [
+        [ObjectSet(STORE, f"benchtui/{host}/*.*_0_1048576", 1600, 1 << 20, ("put",))] for host in ("h1", "h2")
+    ]
+    assert {task.writes_bytes for task in plan.steps[0].tasks} == {1600 << 20}
+
+
+@pytest.mark.parametrize(
+    ("name", "order"),
+    [
+        ("put", [("put",)]),
+        ("get", [("put",), ("get",)]),
+        ("delete", [("put",), ("delete",)]),
+        ("all", [("put",), ("put",), ("get",), ("delete",)]),
+    ],
+)
+def test_objects_are_put_before_they_are_got_or_deleted(name: str, order: list[tuple[str, ...]]) -> None:
+    plan = preset(name)
+    assert does(plan) == order
+    for step in plan.steps:
+        needed = order[step.index] != ("put",)
+        assert [fill.tasks[0].objects[0].key for fill in fills_of(plan.steps, step)] == (
+            [step.tasks[0].objects[0].key] if needed else []
+        )
+
+
+def test_deleted_objects_are_put_again_before_each_repetition() -> None:
+    loaded = Catalogue(PRESETS).load_file(PRESETS / "delete.yaml")
+    assert does(build_plan(loaded, Choices(HOSTS[:1], repeat=2))) == [("put",), ("delete",)] * 2
+    whole = Catalogue(PRESETS).load_file(PRESETS / "all.yaml")
+    assert does(build_plan(whole, Choices(HOSTS[:1], repeat=2))) == [("put",), ("put",), ("get",), ("delete",)] * 2
+
+
+def test_a_resumed_run_puts_the_objects_of_what_it_measures_again() -> None:
+    plan = preset("all")
+    get, delete = plan.steps[2], plan.steps[3]
+    assert fills_of_objects(plan, [get]) == fills_of_objects(plan, [delete]) == [plan.steps[1]]
+    assert fills_of_objects(plan, [plan.steps[0]]) == []
+
+
+def test_a_fill_puts_what_the_load_uses_over_the_same_connections() -> None:
+    fill = preset("get", size="64k", objects="7", concurrency="3").steps[0].tasks[0].job_file.splitlines()
+    assert {"rw=write", "bs=64k", "filesize=64k", "nrfiles=7", "numjobs=3"} <= set(fill)
+    assert {"http_s3_key=${AWS_SECRET_ACCESS_KEY}", "https=on"} <= set(fill)
+    assert not [line for line in fill if line.startswith(("runtime", "time_based"))]
+
+
+@pytest.mark.parametrize("job", [f"rw: randread, {NAMES}", f"rw: trim, {NAMES}", f"rw: randrw, {NAMES}"])
+def test_objects_that_nothing_puts_are_not_measured(tmp_path: Path, job: str) -> None:
+    direction = "trim" if "trim" in job else "read"
+    with pytest.raises(UsageError, match="fio counts an object that does not exist as done"):
+        own(tmp_path, job, prepare="", direction=direction)
+    assert own(tmp_path, job, direction=direction).steps[0].is_fill
+
+
+@pytest.mark.parametrize(
+    ("job", "told"),
+    [
+        ("rw: write, fsync: 1, " + NAMES, "fsync: objects are not flushed"),
+        ("rw: write, end_fsync: 1, " + NAMES, "end_fsync: objects are not flushed"),
+        ("rw: randread, direct: 1, " + NAMES, "direct: it is about files"),
+        ("rw: trimwrite, " + NAMES, "rw: fio sends every PUT after its first DELETE as a DELETE"),
+        ("rw: trim, time_based: 1, runtime: 5, " + NAMES, "time_based: objects would be deleted again"),
+        ("rw: trim, loops: 2, " + NAMES, "loops: objects would be deleted again"),
+        ("rw: write, http_verbose: 1, " + NAMES, "http_verbose: it prints headers"),
+        ("rw: randread, http_object_mode: range, " + NAMES, "http_object_mode: range is not supported"),
+        ("rw: write, bssplit: 4k/50:8k/50, " + NAMES, "bssplit: all objects of a job have one size"),
+        ("rw: write, http_pass: open, " + NAMES, "http_pass: a secret is never written down"),
+    ],
+)
+def test_what_the_engine_fails_at_or_miscounts_is_refused(tmp_path: Path, job: str, told: str) -> None:
+    direction = "trim" if "trim" in job else "write" if "write" in job else "read"
+    with pytest.raises(UsageError) as refused:
+        own(tmp_path, job, direction=direction)
+    assert told in str(refused.value)
+
+
+def test_a_written_secret_is_not_repeated(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        own(tmp_path, "rw: write, http_pass: geheim, " + NAMES, direction="write")
+    assert "geheim" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ('filename: "/bench/o", size: 640k, numjobs: 2', "its 2 workers use the same objects"),
+        ('filename_format: "/bench/$filenum", filesize: 64k, nrfiles: 2, numjobs: 2', "needs $jobnum"),
+        ('filename_format: "/bench/$jobnum", filesize: 64k, nrfiles: 2, numjobs: 2', "needs $filenum"),
+        ('filename: "/bench/o"', "nothing else says how many objects there are"),
+        ('filename: "/bench/o", size: 100k', "are no whole number of objects"),
+        ('filename: "/bench/$o", size: 64k', "a path that begins with / and has no other variables"),
+    ],
+)
+def test_objects_whose_names_or_number_are_unsure_are_refused(tmp_path: Path, names: str, told: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        own(tmp_path, f"rw: write, {names}", direction="write")
+    assert told in str(refused.value)
+
+
+def test_workers_that_share_a_name_use_parts_of_their_own(tmp_path: Path) -> None:
+    job = 'rw: write, filename: "/bench/{host}", size: 640k, numjobs: 2, offset_increment: 640k'
+    assert own(tmp_path, job, direction="write").steps[0].tasks[0].objects == [
+        ObjectSet(STORE, "h1_*_65536", 20, 65536, ("put",))
+    ]
+
+
+def test_hosts_do_not_overwrite_each_others_objects(tmp_path: Path) -> None:
+    shared = NAMES.replace("{host}", "all")
+    with pytest.raises(UsageError, match="h1 and h2 use the same objects"):
+        own(tmp_path, f"rw: write, {shared}", hosts=2, direction="write")
+    read = own(tmp_path, f"rw: randread, {shared}", hosts=2)
+    assert [step.hosts for step in read.steps] == [["h1"], ["h1", "h2"]], "the first host puts what both get"
+
+
+def test_a_bucket_must_be_named_to_put_into_it_or_delete_from_it() -> None:
+    for name in ("put", "get", "delete", "all"):
+        plan = preset(name)
+        assert overwrites(plan) and unnamed_devices(plan) == [STORE]
+        found = list(judge_targets(plan, "h1", HostFindings(HostProbe({}, {}))))
+        assert [(code, STORE in message) for code, message in found] == [("destroy-not-confirmed", True)]
+
+
+def test_only_the_bucket_of_the_run_can_be_named() -> None:
+    from msgspec.structs import replace
+
+    plan = preset("put")
+    named = replace(plan, destroy=(STORE,))
+    check_names(named)
+    assert list(judge_targets(named, "h1", HostFindings(HostProbe({}, {})))) == []
+    with pytest.raises(UsageError, match="no target of this run"):
+        check_names(replace(plan, destroy=("s3.example.com/other",)))
+
+
+def test_a_host_needs_a_fio_with_the_engine_and_is_told_where_it_is_from() -> None:
+    wanted = FioWorkload().requirements(preset("get").steps)
+    assert [need.trial_args for need in wanted if need.trial_of == "ioengine http"] == [("--enghelp=http",)]
+    assert all(need.source for need in wanted if need.trial_args)
+    assert [need.trial_of for need in FioWorkload().extras()] == ["ioengine http"]
+
+
+def recorded(name: str, of: str, **params: str) -> Replayed:
+    printed = recording(f"s3/{name}")
+    output = Output(printed.stdout, printed.stderr, printed.exit_code or 0)
+    return replay(FioWorkload, PRESETS / f"{of}.yaml", {"local": output}, {**RECORDED, **params})
+
+
+@pytest.mark.parametrize(
+    ("name", "direction", "ios"), [("put", "write", 600), ("get", "read", None), ("delete", "trim", 600)]
+)
+def test_recorded_output_keeps_the_contract(name: str, direction: str, ios: int | None) -> None:
+    found = recorded(name, name, **({"runtime": "3s"} if name == "get" else {}))
+    result = found.record.steps[0].results.aggregate[direction]
+    assert ios in (None, result.ios) and result.lat is not None and result.lat.n == result.ios
+    moot = {"storage-traffic", "direct-io", "working-set", "no-flush", "io-limit", "target-full", "other-traffic"}
+    told = {name: (found.record.checks_not_made or {}).get(name, "") for name in moot}
+    assert set(told.values()) == {"objects of a store use no file, device or page cache of the hosts"}
+
+
+def problems(name: str, of: str) -> dict[str, str]:
+    printed = recording(f"s3/{name}")
+    plan = preset(of, 1, **RECORDED)
+    reader = FioWorkload().reader("h1", plan.steps[-1], "measure", "clat")
+    reader.feed_stderr(printed.stderr)
+    reader.feed(printed.stdout)
+    return dict(reader.problems(printed.exit_code))
+
+
+@pytest.mark.parametrize(
+    ("name", "of", "told"),
+    [
+        ("put-403", "put", "a PUT was answered with HTTP 403: wrong keys"),
+        ("put-503", "put", "a PUT was answered with HTTP 503: the store is overloaded"),
+        ("get-503", "get", "a GET was answered with HTTP 503: the store is overloaded"),
+    ],
+)
+def test_a_refused_request_is_told_by_its_status(name: str, of: str, told: str) -> None:
+    found = problems(name, of)
+    assert found["fio-http-status"].startswith(told)
+    assert "fio-error-5" not in found, "said once"
+
+
+def test_fio_itself_takes_gets_of_missing_objects_for_done() -> None:
+    found = recorded("get-404", "get", runtime="3s")
+    assert found.record.steps[0].results.aggregate["read"].ios > 1000
+    assert "tool-errors" not in {each.id for each in found.record.findings}
