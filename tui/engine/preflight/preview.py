@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tui.engine.preflight.destroy import (
     HostFindings,
@@ -24,7 +24,7 @@ from tui.engine.preflight.rules import judge_space, new_bytes
 from tui.metrics import units
 from tui.model.address import HostAddress
 from tui.model.hostfacts import Fact
-from tui.model.plan import HARMLESS, FileSpec, ObjectSet, Plan, Step, is_device
+from tui.model.plan import HARMLESS, FileSpec, HostTask, ObjectSet, Plan, Step, is_device
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.remote.answers import HostProbe
 from tui.remote.devices import DeviceFacts
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from tui.remote.agent import Agent, Holder
     from tui.remote.connections import Connections
     from tui.remote.mpi import MpiFacts
+
+
+DOES: tuple[Literal["put", "delete"], ...] = ("put", "delete")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +157,19 @@ async def _targets_on_host(
         devices=tuple(devices.values()),
         written=frozenset(touched),
         images=tuple(dict.fromkeys(image for task in tasks for image in task.images)),
-        objects=tuple(dict.fromkeys(each for task in tasks for each in task.objects if each.changes)),
+        objects=changed_objects(tasks),
         files=tuple(path for path in foreign_files(touched, findings) if not is_named(path, plan.destroy)),
     )
+
+
+def changed_objects(tasks: Iterable[HostTask]) -> tuple[ObjectSet, ...]:
+    """Return the objects that are overwritten or deleted, each once with all that becomes of it."""
+    found: dict[tuple[str, str], ObjectSet] = {}
+    for each in (each for task in tasks for each in task.objects if each.changes):
+        before = found.get(each.key, each)
+        does = tuple(name for name in DOES if name in (*before.does, *each.does))
+        found[each.key] = ObjectSet(each.store, each.names, max(before.count, each.count), each.size_bytes, does)
+    return tuple(found.values())
 
 
 T = TypeVar("T")
