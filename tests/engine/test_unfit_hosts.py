@@ -21,7 +21,7 @@ def with_engine(folder: Path, engine: str) -> Path:
 
 
 def an_engine_that_is_not_here() -> str:
-    for engine in ("http", "libhdfs", "dfs", "libblkio", "xnvme"):
+    for engine in ("libhdfs", "dfs", "libblkio", "xnvme"):
         if subprocess.run(["fio", f"--enghelp={engine}"], capture_output=True, check=False).returncode:
             return engine
     pytest.skip("this fio has all engines")

@@ -275,4 +275,5 @@ DERIVED = [
     *("apps/database-log", "apps/video-ingest", "apps/vm-boot-storm"),
 ]
 TOOLS = [*IO500, *SEARCHES, *ELBENCHO, *SUITES["elbencho/files"]]
-OTHERS = ["demo/quick", "weka/mdtest", "ior/file-per-process", *TOOLS, *DERIVED]
+S3 = ["s3/put", "s3/get", "s3/delete", "s3/all"]
+OTHERS = ["demo/quick", "weka/mdtest", "ior/file-per-process", *TOOLS, *DERIVED, *S3]

@@ -140,6 +140,7 @@ def test_a_written_secret_is_not_repeated(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "told"),
     [
+        ("size: 64k", "http needs filename or filename_format here"),
         ('filename: "/bench/o", size: 640k, numjobs: 2', "its 2 workers use the same objects"),
         ('filename_format: "/bench/$filenum", filesize: 64k, nrfiles: 2, numjobs: 2', "needs $jobnum"),
         ('filename_format: "/bench/$jobnum", filesize: 64k, nrfiles: 2, numjobs: 2', "needs $filenum"),
@@ -193,6 +194,30 @@ def test_a_host_needs_a_fio_with_the_engine_and_is_told_where_it_is_from() -> No
     assert [need.trial_args for need in wanted if need.trial_of == "ioengine http"] == [("--enghelp=http",)]
     assert all(need.source for need in wanted if need.trial_args)
     assert [need.trial_of for need in FioWorkload().extras()] == ["ioengine http"]
+
+
+JOB = """\
+[global]
+ioengine=http
+http_s3_key=${KEY}
+direct=1
+filename=/bench/object
+bs=4k
+size=64k
+[create]
+rw=write
+[trim]
+stonewall
+rw=trim
+"""
+
+
+def test_an_imported_job_file_leaves_out_what_is_about_files_and_puts_its_objects_first() -> None:
+    found = FioWorkload().import_job(JOB, "s3.fio", "my/s3", {})
+    texts = dict(found.profiles)
+    assert [tag for tag, text in texts.items() if "precondition: {fill: 1" in text] == ["my/s3-2"]
+    assert not any("direct:" in text for text in texts.values())
+    assert [each.line for each in found.messages if each.message.startswith("direct is left out")] == [4]
 
 
 def recorded(name: str, of: str, **params: str) -> Replayed:

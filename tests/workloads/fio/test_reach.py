@@ -83,7 +83,7 @@ def test_an_engine_in_a_file_is_named_as_code_that_hosts_run() -> None:
 
 
 ELSEWHERE = {
-    "rbd": "rbdname=img", "nbd": "uri=nbd://h/img", "rados": "pool=p", "http": "filename=/bucket/x",
+    "rbd": "rbdname=img", "nbd": "uri=nbd://h/img", "rados": "pool=p",
     "libhdfs": "hdfsdirectory=/x", "gfapi": "volume=v", "nfs": "nfs_url=nfs://h/x", "dfs": "cont=c",
     "libiscsi": "filename=iscsi\\://h/x/0", "external:/opt/spdk/fio_plugin": "filename=trtype=PCIe traddr=0000.04.00.0",
 }  # fmt: skip

@@ -247,7 +247,7 @@ def _phase(
         rest = {name: option for name, option in shared.items() if name not in common}
         made.append(_job(section, {**rest, **own}, common, [job.name for job in made], reading))
     phase = Phase({k: v for k, v in common.items() if k != "stonewall"}, made, jobs[0][0].line)
-    return _with_time(phase, reading)
+    return _with_objects(_with_time(phase, reading), reading)
 
 
 def _job(
@@ -298,6 +298,28 @@ def _with_time(phase: Phase, reading: _Reading) -> Phase:
             _own_options(phase, ("time_based",))
             drop(job.options, "time_based", "it needs a runtime; fio does without as well")
     return phase
+
+
+def _with_objects(phase: Phase, reading: _Reading) -> Phase:
+    """Drop options of files from jobs on objects, and have objects put that are got or deleted."""
+    from tui.workloads.fio.objects import OF_FILES
+
+    jobs = [job for job in phase.jobs if _value({**phase.shared, **job.options}, "ioengine") == "http"]
+    if not jobs or len(jobs) < len(phase.jobs):
+        return phase
+    for name in OF_FILES:
+        for options in (phase.shared, *(job.options for job in jobs)):
+            if option := options.pop(name, None):
+                reading.say(option.line, f"{name} is left out: it is about files, the job about objects")
+    modes = [_value({**phase.shared, **job.options}, "rw", "read").partition(":")[0] for job in jobs]
+    phase.fill = any(mode not in ("write", "randwrite") for mode in modes)
+    if phase.fill:
+        reading.say(phase.line, "objects are put before they are got or deleted: 'prepare: precondition' is set")
+    return phase
+
+
+def _value(options: Mapping[str, JobFileOption], name: str, default: str = "") -> str:
+    return (options[name].value or "") if name in options else default
 
 
 def _own_options(phase: Phase, names: Sequence[str]) -> None:

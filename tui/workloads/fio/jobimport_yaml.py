@@ -61,6 +61,7 @@ class Phase:
     jobs: list[ImportedJob]
     line: int
     device: bool = False
+    fill: bool = False
     homeless: list[ImportedJob] = field(default_factory=list)
 
 
@@ -250,7 +251,8 @@ def json_or_plain(text: str) -> str:
 
 
 def _tail(phase: Phase) -> list[str]:
-    return [*(["allow_device: true"] if phase.device else []), f"headline: {_headline(phase)}"]
+    put_first = ["prepare: {precondition: {fill: 1, rounds: 0}}"] if phase.fill else []
+    return [*(["allow_device: true"] if phase.device else []), *put_first, f"headline: {_headline(phase)}"]
 
 
 # -- what the profile is about
