@@ -24,8 +24,8 @@ WAYS = {"read": "rx", "write": "tx"}  # GETs are received, PUTs are sent
     "Objects went over the network",
     rule=f"the links of a host carry at least {units.share(MOVED)} of the bytes of its objects (less one second at "
     f"each end); error below {units.share(HALF)}",
-    advice="Look for objects that were deleted meanwhile, and at the log of the store: a load generator may count a GET "
-    "that is answered with 404 as done.",
+    advice="Look for objects that were deleted meanwhile, and at the log of the store: a load generator may count a "
+    "GET that is answered with 404 as done.",
     source="/proc/net/dev of the hosts; bytes that the load counts",
 )
 def object_traffic(at: StepEvidence) -> Iterator[CheckResult]:
