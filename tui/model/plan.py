@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from tui.model.address import HostAddress
 from tui.model.check_names import with_current_names
+from tui.model.objects import ObjectSet
 from tui.model.plain_data import MultiLine, PlainDecoder
 from tui.model.roles import in_role
 from tui.model.search import Proof, Search
@@ -213,30 +214,6 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     in_vain: str = ""  # what is asked for and does not act: "iodepth has no effect with psync: it is synchronous"
     idle: tuple[str, ...] = ()  # lines of the job file that change nothing with this engine: "iodepth=16"
     objects: bool = False  # of a store, past page cache, file systems and devices of the host
-
-
-class ObjectSet(Struct, frozen=True, omit_defaults=True):
-    """Objects of a store that a task works on, past any file of the host.
-
-    `store` is host and bucket, by which a person agrees to lose what is in it. In `names`, the key of all of them, `*`
-    stands for what is counted.
-    """
-
-    store: str
-    names: str
-    count: int
-    size_bytes: int
-    does: tuple[Literal["put", "get", "delete"], ...]
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """What tells these objects from others."""
-        return self.store, self.names
-
-    @property
-    def changes(self) -> bool:
-        """Whether the objects are overwritten or deleted."""
-        return self.does != ("get",)
 
 
 class HostTask(Struct, omit_defaults=True):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.model.plan import HostTask, ObjectSet, Plan
+from tui.model.objects import ObjectSet
+from tui.model.plan import HostTask, Plan
 from tui.model.record import ObjectsLeft
 from tui.model.step_record import StepRecord
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tui.metrics import units
+from tui.model.objects import ObjectSet
 from tui.model.plain import some
-from tui.model.plan import ObjectSet, Plan
+from tui.model.plan import Plan
 
 if TYPE_CHECKING:
     from tui.model.record import ObjectsLeft

@@ -14,7 +14,8 @@ from tui.engine.preflight.destroy import HostFindings, judge_targets, unnamed_de
 from tui.engine.preflight.preview import check_names, overwrites
 from tui.engine.run.steps import fills_of
 from tui.engine.session.history import fills_of_objects
-from tui.model.plan import ObjectSet, Plan
+from tui.model.objects import ObjectSet
+from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.remote.answers import HostProbe
 from tui.testing import Output, replay

@@ -14,8 +14,9 @@ from tui import workloads
 from tui.engine.plan.choices import OPTIONS, Words
 from tui.model.address import HostAddress
 from tui.model.alike import same_over, vain_axes
+from tui.model.objects import ObjectSet
 from tui.model.plain import HOSTS_AXIS
-from tui.model.plan import Headline, HostTask, ObjectSet, Precondition, Step, Until
+from tui.model.plan import Headline, HostTask, Precondition, Step, Until
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.profile import ParamValue, Profile, Scalar, expand, parse_param, placeholders, resolve_params, value_text
 from tui.model.profile_check import said_twice

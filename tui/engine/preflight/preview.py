@@ -24,7 +24,8 @@ from tui.engine.preflight.rules import judge_space, new_bytes
 from tui.metrics import units
 from tui.model.address import HostAddress
 from tui.model.hostfacts import Fact
-from tui.model.plan import HARMLESS, FileSpec, HostTask, ObjectSet, Plan, Step, is_device
+from tui.model.objects import ObjectSet
+from tui.model.plan import HARMLESS, FileSpec, HostTask, Plan, Step, is_device
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.remote.answers import HostProbe
 from tui.remote.devices import DeviceFacts

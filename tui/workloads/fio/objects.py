@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
+from tui.model.objects import ObjectSet
 from tui.model.plain import SECRET_PATTERN
-from tui.model.plan import HostTask, ObjectSet
+from tui.model.plan import HostTask
 from tui.model.problem import UsageError
 from tui.workloads.fio.jobimport_ini import read_sections
 from tui.workloads.fio.layout import DEFAULT_FORMAT, split_list
