@@ -9,12 +9,16 @@ import pytest
 from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.plan.reproduce import choices_again
+from tui.engine.preflight.missing_tools import without
 from tui.engine.session.history import History
+from tui.judge.proof import chosen
 from tui.model.address import HostAddress
 from tui.model.event import StepEnded, StepStarted
 from tui.model.plan import Plan, at_once
 from tui.model.problem import UsageError
+from tui.model.record import ProfileRecord, RunRecord
 from tui.model.shared_files import paths_used_at_once
+from tui.model.step_record import BottleneckRecord, StepRecord
 
 LOAD = """\
 profile: my/{name}
@@ -124,3 +128,25 @@ def test_what_lacks_one_role_is_run_again_with_all(catalogue: Catalogue) -> None
         past.take(StepStarted(t=0.0, step=index, hosts=made.steps[index].hosts if index else []))
         past.take(StepEnded(t=1.0, step=index, cut=cut))
     assert [step.index for step in past.missing(made, failed=False)] == [1, 2]
+
+
+def test_what_would_have_run_beside_something_that_is_missing_is_left_out_too(catalogue: Catalogue) -> None:
+    made = plan(catalogue)
+    assert [step.index for step in without(made, {"fio": ["h1"]}).steps] == [0]  # h1 is the writer
+    assert [left.profile for left in without(made, {"fio": ["h1"]}).left_out] == [
+        "my/write as writers with readers", "my/read as readers with writers",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("alone", "step"), [(True, None), (True, 1), (False, None)])
+def test_no_counter_experiment_is_about_what_ran_beside_others(alone: bool, step: int | None) -> None:
+    limiter = BottleneckRecord(kind="rate", text="")
+    steps = [StepRecord(index=index, name="s", limiter=limiter, together=None if alone and index == 0 else 1)
+             for index in range(2)]  # fmt: skip
+    profile = ProfileRecord(tag="a/b")
+    record = RunRecord.model_construct(run_id="r", state="complete", profile=profile, steps=steps, headline=None)
+    if alone and step is None:
+        assert chosen(record, step).index == 0
+    else:
+        with pytest.raises(UsageError, match="at the same time"):
+            chosen(record, step)

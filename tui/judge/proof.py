@@ -199,10 +199,18 @@ def chosen(record: RunRecord, step: int | None) -> StepRecord:
             raise UsageError(f"{record.run_id} has no step {step + 1}; it has {len(record.steps)}")
         if record.steps[step].warmup:
             raise UsageError(f"{record.run_id}: step {step + 1} only prepares: its figures count for nothing")
+        if record.steps[step].together is not None:
+            told = "other profiles ran at the same time; a counter-experiment runs alone"
+            raise UsageError(f"{record.run_id}: step {step + 1}: {told}")
         return record.steps[step]
     best = record.headline.step if record.headline is not None else None
     wanted = [record.steps[best]] if best is not None and best < len(record.steps) else []
-    known = [each for each in (*wanted, *record.steps) if each.limiter is not None and not each.warmup]
+    counted = [each for each in (*wanted, *record.steps) if not each.warmup]
+    alone = [each for each in counted if each.together is None]
+    if counted and not alone:
+        told = "every profile ran at the same time as others; a counter-experiment runs alone"
+        raise UsageError(f"{record.run_id}: {told}")
+    known = [each for each in alone if each.limiter is not None]
     if not known:
         raise UsageError(f"{record.run_id}: what limits it is not known: its hosts were not looked at")
     return known[0]

@@ -334,7 +334,8 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
 
 def hosts_by_role(plan: Plan) -> dict[str, list[str]]:
     """Return the hosts of each role of a suite, in the order of the plan."""
-    return {role: next(step.hosts for step in plan.steps if step.role == role) for role in plan.roles}
+    known = {step.role: step.hosts for step in plan.steps}
+    return {role: known[role] for role in plan.roles if role in known}
 
 
 def warnings(plan: Plan) -> list[str]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tui import workloads
 from tui.engine.preflight import mpi_hosts
 from tui.model.address import HostAddress
-from tui.model.plan import LeftOut, Plan, Step
+from tui.model.plan import LeftOut, Plan, Step, at_once
 from tui.remote import mpi
 from tui.remote.fan_out import fan_out, looking_on
 
@@ -70,13 +70,23 @@ def needed(step: Step) -> list[str]:
     return [*programs_of(step), *(need.command for need in workloads.of(step).requirements([step]))]
 
 
+def _missing(step: Step, lacking: Lacking) -> str:
+    """Return what hosts of a step lack for it; empty: nothing."""
+    return next((name for name in needed(step) if set(lacking.get(name, ())) & set(step.hosts)), "")
+
+
 def without(plan: Plan, lacking: Lacking) -> Plan:
-    """Return the plan without the steps that hosts lack something for; as it is when none would be left."""
+    """Return the plan without the steps that hosts lack something for; as it is when none would be left.
+
+    What would have run together with such a step is left out with it: alone it would be another measurement.
+    """
     kept: list[Step] = []
     out: dict[tuple[str, str], list[Step]] = {}
-    for step in plan.steps:
-        name = next((name for name in needed(step) if set(lacking.get(name, ())) & set(step.hosts)), None)
-        (kept if name is None else out.setdefault((step.profile or plan.profile.tag, name), [])).append(step)
+    for steps in at_once(plan.steps):
+        missing = {step.index: name for step in steps if (name := _missing(step, lacking))}
+        for step in steps:
+            name = missing.get(step.index) or next(iter(missing.values()), "")
+            (out.setdefault((step.part or plan.profile.tag, name), []) if name else kept).append(step)
     if not kept or not out:
         return plan
     steps = [replace(step, index=index, pause_s=step.pause_s if index else 0.0) for index, step in enumerate(kept)]
