@@ -26,6 +26,7 @@ BENCHES = (
     "ab_budget",
     *REPORTED,
     "real_limit",
+    "slurm_first",
 )
 SETS = {"scale": ("engine_scale", "app_scale", "report"), "figures": (*REPORTED, "report"), "report": ("report",)}
 
