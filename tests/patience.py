@@ -15,9 +15,9 @@ SHORTEST_S, LONGEST_S = 0.05, 0.5
 SHARE = 10  # of the time that a look takes
 
 
-def pause_s(began: float) -> float:
-    """How long to wait after a look that began then (time.monotonic)."""
-    return min(LONGEST_S, max(SHORTEST_S, SHARE * (time.monotonic() - began)))
+def pause_s(took_s: float) -> float:
+    """How long to wait after a look that took so long."""
+    return min(LONGEST_S, max(SHORTEST_S, SHARE * took_s))
 
 
 def wait_until(condition: Callable[[], object], what: str | Callable[[], str], timeout_s: float = PATIENCE_S) -> None:
@@ -29,7 +29,7 @@ def wait_until(condition: Callable[[], object], what: str | Callable[[], str], t
             return
         if began > deadline:
             raise AssertionError(f"not seen in {timeout_s:g}s: {what() if callable(what) else what}")
-        time.sleep(pause_s(began))
+        time.sleep(pause_s(time.monotonic() - began))
 
 
 async def seen(
@@ -37,13 +37,13 @@ async def seen(
     what: str | Callable[[], str],
     timeout_s: float = PATIENCE_S,
 ) -> None:
-    """The same while other tasks go on; the condition may be one that takes time."""
+    """The same while other tasks go on; the condition may be one that takes time, of which CPU alone costs others."""
     deadline = time.monotonic() + timeout_s
     while True:
-        began = time.monotonic()
+        began, cpu_s = time.monotonic(), time.thread_time()
         found = condition()
         if (await found) if inspect.isawaitable(found) else found:
             return
         if began > deadline:
             raise AssertionError(f"not seen in {timeout_s:g}s: {what() if callable(what) else what}")
-        await asyncio.sleep(pause_s(began))
+        await asyncio.sleep(pause_s(time.thread_time() - cpu_s))

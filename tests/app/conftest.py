@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import textual.app
+import textual.pilot
 from textual.css.stylesheet import Stylesheet
 
+from tests.app.quiet import quiet
 from tests.e2e import forked
 from tui.engine import launch
 
@@ -29,6 +32,16 @@ def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def home_of_nobody(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hosts and keys of whoever runs the tests are none of theirs."""
     monkeypatch.setenv("HOME", str(empty_home))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def idle_when_quiet() -> Iterator[None]:
+    """A key is done when the event loop has nothing more to do, not when the process used no CPU for a while."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (textual.app, textual.pilot):
+            patch.setattr(module, "wait_for_idle", quiet)
+        patch.setattr(textual.pilot.Pilot, "_wait_for_screen", quiet)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -53,8 +53,9 @@ class User:
         await self.pilot.pause()
 
     async def starts(self, key: str = "enter") -> None:
-        """Read the plan, then press a key that starts it."""
-        await self.sees(lambda: "Enter runs on" in self.text or "Enter searches on" in self.text)
+        """Wait until a key starts the plan, be it behind a toast, and press it."""
+        said = ("Enter runs on", "Enter searches on")
+        await self.sees(lambda: any(each in self.static("#review-launch") for each in said))
         await self.press(key)
 
     async def types(self, text: str) -> None:
