@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import pytest
 from tests.e2e.command import benchtui, marked_processes, only_run, start
 from tests.e2e.test_secrets import command_lines, texts_below
 from tests.lab.s3 import BUCKET, MOTO, S3Lab, fio_with_http
+from tests.lab.sshd import SshdLab, set_env
 from tests.patience import PATIENCE_S, wait_until
 
 FIO = fio_with_http()
@@ -45,10 +46,13 @@ def surroundings(store: S3Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setenv(name, value)
 
 
-def words(store: S3Lab, preset: str, **params: str) -> list[str]:
+LOCAL = ("--hosts", "local")
+
+
+def words(store: S3Lab, preset: str, hosts: Sequence[str] = LOCAL, **params: str) -> list[str]:
     values = {"endpoint": store.endpoint, "https": "off", "size": "16k", "objects": "10", "concurrency": "2", **params}
     given = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
-    return ["run", preset, "--hosts", "local", *given, "--json", "--no-telemetry"]
+    return ["run", preset, *hosts, *given, "--json", "--no-telemetry"]
 
 
 def named(store: S3Lab, **params: str) -> list[str]:
@@ -64,11 +68,23 @@ def problems(record: dict[str, Any]) -> dict[str, str]:
     return {each["code"]: each["message"] for each in record["hosts"][0]["problems"]}
 
 
-def test_objects_are_put_got_and_deleted_and_the_keys_are_written_nowhere(store: S3Lab, home: Path) -> None:
-    refused = benchtui(home, *words(store, "s3/all"), "--yes")
+@pytest.fixture
+def two_hosts(tmp_path: Path) -> Iterator[list[str]]:
+    """Two hosts over SSH whose fio has the engine."""
+    lab = SshdLab(tmp_path / "lab", hosts=2)
+    for host in lab.hosts:
+        host.options = (set_env(host.root, f"PATH={os.environ['PATH']}"),)
+    with lab:
+        yield ["--hosts", "h1,h2", "--ssh-config", str(lab.ssh_config)]
+
+
+def test_two_hosts_put_get_and_delete_and_the_keys_are_written_nowhere(
+    store: S3Lab, home: Path, two_hosts: list[str]
+) -> None:
+    refused = benchtui(home, *words(store, "s3/all", two_hosts), "--yes")
     assert (refused.returncode, store.seen.total()) == (3, 0)
     assert f"--destroy {store.endpoint}/{BUCKET}" in refused.stderr
-    going = start(home, *words(store, "s3/all", runtime="2s"), *named(store))
+    going = start(home, *words(store, "s3/all", two_hosts, runtime="2s"), *named(store))
     wait_until(lambda: store.seen["GET", 200] > 0, "a GET")
     keys = [value.encode() for value in store.environ.values()]
     assert not any(key in command_lines() for key in keys)
@@ -76,10 +92,10 @@ def test_objects_are_put_got_and_deleted_and_the_keys_are_written_nowhere(store:
     record = json.loads(out)
     assert record["state"] == "complete", err
     counted = [step["results"]["aggregate"] for step in record["steps"] if not step["warmup"]]
-    assert [counted[0]["write"]["ios"], counted[2]["trim"]["ios"]] == [20, 20]
-    assert counted[1]["read"]["ios"] == store.seen["GET", 200]
-    assert (store.seen["PUT", 200], store.seen["DELETE", 204]) == (40, 20), "once measured, once before the GETs"
     assert record["objects_left"] == []
+    assert [counted[0]["write"]["ios"], counted[2]["trim"]["ios"]] == [40, 40]
+    assert counted[1]["read"]["ios"] == store.seen["GET", 200]
+    assert (store.seen["PUT", 200], store.seen["DELETE", 204]) == (80, 40), "once measured, once before the GETs"
     spools = Path(f"/tmp/.benchtui-{os.getuid()}") / only_run(home).name
     held = [path for path, data in texts_below(home, spools) if any(key in data for key in keys)]
     assert (held, any(key.decode() in out + err for key in keys)) == ([], False)

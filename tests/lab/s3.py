@@ -39,6 +39,13 @@ def fio_with_http() -> str | None:
     return found if answer.returncode == 0 else None
 
 
+class _Proxy(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """Say nothing: a load that is stopped breaks its connections."""
+
+
 class S3Lab:
     """The server, its proxy and the keys of its one user. `seen` counts requests by method and answered status."""
 
@@ -69,8 +76,7 @@ class S3Lab:
         except BaseException:
             self._end_moto()
             raise
-        self._proxy = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._proxy.daemon_threads = True
+        self._proxy = _Proxy(("127.0.0.1", 0), self._handler())
         self._serving = threading.Thread(target=self._proxy.serve_forever, daemon=True)
         self._serving.start()
         return self

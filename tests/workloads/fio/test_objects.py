@@ -17,6 +17,7 @@ from tui.engine.session.history import fills_of_objects
 from tui.model.objects import ObjectSet
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
+from tui.model.profile import resolve_params
 from tui.remote.answers import HostProbe
 from tui.testing import Output, replay
 from tui.testing.replay import Replayed
@@ -93,6 +94,12 @@ def test_a_resumed_run_puts_the_objects_of_what_it_measures_again() -> None:
     get, delete = plan.steps[2], plan.steps[3]
     assert fills_of_objects(plan, [get]) == fills_of_objects(plan, [delete]) == [plan.steps[1]]
     assert fills_of_objects(plan, [plan.steps[0]]) == []
+
+
+def test_deletes_cannot_be_searched() -> None:
+    loaded = Catalogue(PRESETS).load_file(PRESETS / "delete.yaml").profile
+    with pytest.raises(UsageError, match="each of its objects is deleted once"):
+        FioWorkload().pace(loaded, resolve_params(loaded, {}), HOSTS[:1], {"h1": 1}, 10.0, 5.0, {})
 
 
 def test_a_fill_puts_what_the_load_uses_over_the_same_connections() -> None:

@@ -282,6 +282,8 @@ def check(profile: Profile, jobs: Sequence[JobOptions]) -> None:
     for job in jobs:
         if job.makes_no_data or job.engine in DELETING_ENGINES:
             raise UsageError(f"job {job.name}: each of its files is worked on once: it cannot be paced")
+        if job.on_objects and "trim" in job.access:
+            raise UsageError(f"job {job.name}: each of its objects is deleted once: it cannot be paced")
     if len(waves(jobs)) > 1:
         raise UsageError(f"{profile.profile}: its jobs run one after the other: no one rate is theirs")
 
