@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from tui.model.plan import Plan
 
 LOOK_S = 1.0  # between looks at the files
+NO_MATCH = "Nothing matches the filter: Esc clears it"
+READING = "reading the profiles"
 PLANNED = ("time", "layout", "writes")  # of the plan on one host
 HARMLESS = "demo/quick"  # where the cursor stands before anything was used: not on a profile that writes to devices
 
@@ -123,30 +126,18 @@ class ProfilesScreen(FilteredScreen):
         self.show_details()
 
     def show_details(self) -> None:
-        """Show the profile under the cursor."""
-        entry = self.current
-        self.detail.border_title = entry.tag if entry else ""
+        """Show the profile under the cursor, its family on a heading, or what to do when there is none."""
+        entry, key = self.current, self.picklist.cursor_key
+        family = [each for each in self.shown if key == profile_text.heading_key(each)] if entry is None else []
+        self.detail.border_title = entry.tag if entry else profile_text.family_of(family[0].tag) if family else ""
         self.detail.border_subtitle = ("v description" if self.shows_job else "v job file") if entry else ""
-        if entry is None:
-            self.show_family()
-        else:
+        if entry is not None:
             self.detail.show(self.profile_builder(entry))
-
-    def show_family(self) -> None:
-        """Show what the profiles of the family under the cursor measure, or what to do when there is none."""
-        key = self.picklist.cursor_key
-        members = [entry for entry in self.shown if key == profile_text.heading_key(entry)]
-        if members:
-            self.detail.border_title = profile_text.family_of(members[0].tag)
-            self.detail.show(partial(profile_text.family, members))
+        elif family:
+            self.detail.show(partial(profile_text.family, family))
         else:
-            self.detail.show(lambda _: [Line.of((self.empty_text(), LABEL))])
-
-    def empty_text(self) -> str:
-        """Say what to do when no profile is under the cursor."""
-        if self.filter.value and not self.shown:
-            return "Nothing matches the filter: Esc clears it"
-        return "" if self.entries else "reading the profiles"
+            hint = NO_MATCH if self.filter.value and not self.shown else "" if self.entries else READING
+            self.detail.show(lambda _: [Line.of((hint, LABEL))])
 
     def profile_builder(self, entry: CatalogueEntry) -> Builder:
         """Return what makes description or job file for a width."""
@@ -161,18 +152,13 @@ class ProfilesScreen(FilteredScreen):
 
     def description(self, loaded: LoadedProfile, headline: str, width: int) -> list[Line]:
         """Return what a profile measures, and its job files where these fit too."""
-        plan = self.plan_if_any(loaded)
+        plan = None
+        with suppress(BenchtuiError):
+            plan = sample_plan(loaded, self.shell)
         lines = profile_text.description(loaded.profile, headline, planned(plan) if plan else [], width)
         room = self.detail.scrollable_content_region.height - len(lines) - 1
         jobs = review_plan.job_files(plan, room) if plan else []
         return [*lines, Line(), *jobs] if jobs else lines
-
-    def plan_if_any(self, loaded: LoadedProfile) -> Plan | None:
-        """Return the plan; None where none can be made."""
-        try:
-            return sample_plan(loaded, self.shell)
-        except BenchtuiError:
-            return None
 
     @property
     def current(self) -> CatalogueEntry | None:
@@ -225,10 +211,6 @@ class ProfilesScreen(FilteredScreen):
             self.action_new()
         else:
             self.shell.open("editor", entry.path)
-
-    def action_job(self) -> None:
-        """Describe a job without a profile."""
-        self.shell.go("job")
 
     def action_new(self) -> None:
         """Ask for a name and a way, and edit the new profile."""

@@ -213,7 +213,14 @@ PROFILES = (
     Action("profiles.filter", ("slash",), "filter", "Show only profiles whose name or title holds a text", footer=2),
     Action("profiles.edit", ("e",), "edit", "Edit a profile of yours; a preset is extended or copied first", footer=3),
     Action("profiles.outside", ("E",), "editor", "Edit a profile of yours in $EDITOR"),
-    Action("profiles.job", ("n",), "new job", "Describe a job in a form, without a profile; commas sweep", footer=6),
+    Action(
+        "profiles.job",
+        ("n",),
+        "new job",
+        "Describe a job in a form, without a profile; commas sweep",
+        footer=6,
+        call="app.go('job')",
+    ),
     Action(
         "profiles.new", ("N",), "extend", "Start a profile of your own that changes this one, or copies it", footer=7
     ),
