@@ -97,8 +97,8 @@ class ExportDialog(Dialog[ExportRequest | None]):
         """Below the list stands whole what the list cuts; room for the longest, so that nothing moves."""
         width = self.picklist.size.width
         cut = any(width_of(text) > width - NAME_CELLS - 2 for _, text in self.formats)
-        said = (wrap([(f"{name}: {text}", LABEL)], width) for name, text in self.formats) if cut and width else ()
-        below = max(map(len, said), default=0)
+        lines = (wrap([(f"{name}: {text}", LABEL)], width) for name, text in self.formats) if cut and width else ()
+        below = max(map(len, lines), default=0)
         self.query_one("#export-about").styles.height = below
         most = max(2, self.size.height - ROWS_AROUND_FORMATS - below)
         self.picklist.styles.height = min(len(self.formats) + 1, most)

@@ -61,15 +61,15 @@ class MoreDialog(Dialog[Bounds | None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "cancel", show=False)]
     DEFAULT_CSS = "MoreDialog Static { height: auto; }"
 
-    def __init__(self, spent: Spent, said: str) -> None:
+    def __init__(self, spent: Spent, spent_text: str) -> None:
         super().__init__()
-        self.spent, self.said = spent, said
+        self.spent, self.spent_text = spent, spent_text
 
     def compose(self) -> ComposeResult:
         """What was spent, the fields and two buttons."""
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "More for this search?"
-            yield Static(f"{self.said}\n", markup=False)
+            yield Static(f"{self.spent_text}\n", markup=False)
             yield Form(lambda name, text: check_bound(self.spent.search, name, text), "!")
             with Horizontal(classes="dialog-buttons"):
                 yield Button("Cancel (Esc)", id="cancel", compact=True)

@@ -68,8 +68,8 @@ class CompareScreen(StepScreen):
             if self.searched:
                 await asyncio.to_thread(load_charts)
         except BenchtuiError as error:
-            said = str(error)
-            self.pane.show(lambda width: [Line(part) for part in wrap([(said, BAD)], width)])
+            problem_text = str(error)
+            self.pane.show(lambda width: [Line(part) for part in wrap([(problem_text, BAD)], width)])
             return
         self.paint()
 

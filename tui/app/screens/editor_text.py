@@ -224,7 +224,7 @@ def location_of(text: str, offset: int) -> tuple[int, int]:
 
 INDENT = 8
 STEPS_SHOWN = 6
-SAID_ANYWAY = ("profile", "version", "extends")
+EVERYWHERE = ("profile", "version", "extends")
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,8 +284,8 @@ def problem_lines(judged: LoadedText, here: int, symbols: Symbols, width: int) -
     """Return every problem with its place; those of line `here` are bright."""
     if not judged.problems:
         hints = (problem_text(hint, here, symbols, width, symbols.warn) for hint in judged.hints)
-        said = Line.of(*clip([(f"{symbols.ok} ", GOOD), (sound(judged), LABEL)], width))
-        return [*(line for each in hints for line in each), said]
+        verdict = Line.of(*clip([(f"{symbols.ok} ", GOOD), (sound(judged), LABEL)], width))
+        return [*(line for each in hints for line in each), verdict]
     return [line for problem in judged.problems for line in problem_text(problem, here, symbols, width)]
 
 
@@ -364,7 +364,7 @@ def from_base(profile: Profile, base: Profile, width: int) -> Iterator[Line]:
 def plain(profile: Profile) -> dict[str, Any]:
     """Return what a profile says, without its name."""
     data = profile.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    return {key: value for key, value in data.items() if key not in SAID_ANYWAY}
+    return {key: value for key, value in data.items() if key not in EVERYWHERE}
 
 
 def flat(data: Any, path: str = "") -> dict[str, str]:

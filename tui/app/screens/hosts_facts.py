@@ -28,21 +28,21 @@ def fact_columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
     """Return the columns of what checks read: dashes for what is not known of a host."""
     symbols, name = host_list.symbols, tool()
 
-    def known(text: Callable[[Facts], str]) -> Callable[[KnownHost], Run]:
+    def cell(text: Callable[[Facts], str]) -> Callable[[KnownHost], Run]:
         return lambda host: (text(facts := host_list.facts(host)), TEXT if facts else LABEL)
 
     def by(name: str, *, falling: bool = False) -> dict[str, Any]:
         return {"order": lambda host: _order_of(host_list.facts(host).get(name), falling), "falling": falling}
 
     return (
-        Column(name, known(lambda f: _shown(f, f"{name}_version", symbols).removeprefix(f"{name}-")), 6,
+        Column(name, cell(lambda f: _shown(f, f"{name}_version", symbols).removeprefix(f"{name}-")), 6,
                **by(f"{name}_version")),
-        Column("cores", known(lambda f: _shown(f, "cpus", symbols)), 6, right=True, gap=1, **by("cpus", falling=True)),
-        Column("kernel", known(lambda f: _shown(f, "kernel", symbols).removeprefix("Linux ")), 16, drop=4,
+        Column("cores", cell(lambda f: _shown(f, "cpus", symbols)), 6, right=True, gap=1, **by("cpus", falling=True)),
+        Column("kernel", cell(lambda f: _shown(f, "kernel", symbols).removeprefix("Linux ")), 16, drop=4,
                **by("kernel")),
-        Column("memory", known(lambda f: _shown(f, "mem_bytes", symbols)), 8, right=True, drop=3,
+        Column("memory", cell(lambda f: _shown(f, "mem_bytes", symbols)), 8, right=True, drop=3,
                **by("mem_bytes", falling=True)),
-        Column("free", known(lambda f: _shown(f, "target_free_bytes", symbols)), 8, right=True, drop=2,
+        Column("free", cell(lambda f: _shown(f, "target_free_bytes", symbols)), 8, right=True, drop=2,
                **by("target_free_bytes")),
         Column("differs in", host_list.differs, least=16, drop=1, role=WARN,
                order=lambda h: (not host_list.differs(h), h.name)),
@@ -82,13 +82,13 @@ def fact_lines(facts: Facts) -> Iterator[Labelled]:
     space = f"{left} free{f' of {whole}' if whole else ''}" if left else None
     mount = f"{facts.get('target_fstype')} from {facts.get('target_source')}" if facts.get("target_source") else None
     yield from fact("target", facts.get("target"), space, mount)
-    known = dict(common_lines(compare({"": facts})))
-    yield from ((subject, known[subject]) for subject in ("network", "disks") if subject in known)
+    common = dict(common_lines(compare({"": facts})))
+    yield from ((subject, common[subject]) for subject in ("network", "disks") if subject in common)
 
 
 def fact(label: str, first: object, *more: object) -> Iterator[Labelled]:
     """Yield a label with what is known of it, nothing when that is nothing."""
-    known = [str(value) for value in (first, *more) if value]
-    if known:
-        rest = "".join(f", {value}" for value in known[1:])
-        yield label, [(known[0], BRIGHT), (rest, LABEL)]
+    values = [str(value) for value in (first, *more) if value]
+    if values:
+        rest = "".join(f", {value}" for value in values[1:])
+        yield label, [(values[0], BRIGHT), (rest, LABEL)]

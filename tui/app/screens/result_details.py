@@ -84,8 +84,8 @@ def spread_of_hosts(page: Page) -> HostSpread:
     rates: dict[str, float | None] = {}
     for host, dirs in page.by_host.items():
         counted = [name for name in dirs if registry.direction(name).in_total]
-        known = [dirs[name].iops for name in ([MIXED] if MIXED in counted else counted)]
-        rates[host] = sum(value for value in known if value is not None) if known else None
+        iops_of = [dirs[name].iops for name in ([MIXED] if MIXED in counted else counted)]
+        rates[host] = sum(value for value in iops_of if value is not None) if iops_of else None
     return spread_of(rates, page.record.thresholds.get("straggler.rate", LAG))
 
 

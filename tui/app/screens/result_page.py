@@ -107,8 +107,8 @@ def moved(matrix: Matrix, rows: int, columns: int) -> str:
 
 def _nearest(line: Sequence[Cell | None], x: int) -> Cell | None:
     """Return the cell of a row that is nearest to a column."""
-    known = [(abs(place - x), cell) for place, cell in enumerate(line) if cell is not None]
-    return min(known, key=lambda each: each[0])[1] if known else None
+    cells = [(abs(place - x), cell) for place, cell in enumerate(line) if cell is not None]
+    return min(cells, key=lambda each: each[0])[1] if cells else None
 
 
 def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
@@ -124,8 +124,8 @@ def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
             lines += table_and_chart(matrix, table, width, chart_height)
         else:
             lines += table_part(matrix, table, width)
-    said = [Line.of(*clip([(text, LABEL)], width)) for text in remarks(matrix.tables)]
-    lines += [Line(), *said] if said else []
+    notes = [Line.of(*clip([(text, LABEL)], width)) for text in remarks(matrix.tables)]
+    lines += [Line(), *notes] if notes else []
     chart = [] if is_broad else table_chart(matrix.table, width, chart_height, coloured=matrix.colors)
     return [*lines, *([Line(), rule("Chart", "", width), *chart] if chart else [])]
 
@@ -155,22 +155,22 @@ def cell_runs(cell: Cell, table: MatrixTable, width: int) -> list[Run]:
     """Return one line on the cell under the cursor: name, figure, spread, latency, state."""
     scale = scale_of([cell])
     parts = [("› ", "accent"), (f"{cell.name}  ", VALUE), (BY_UNIT[cell.unit].with_unit(cell.value), series_role(cell))]
-    said: list[str] = []
+    texts: list[str] = []
     if len(cell.values) > 1:
-        said.append(f"{len(cell.values)} times {scale.text(min(cell.values))}–{scale.text(max(cell.values))}")
+        texts.append(f"{len(cell.values)} times {scale.text(min(cell.values))}–{scale.text(max(cell.values))}")
     if cell.ci is not None and ci_tells(cell.values, cell.ci):
-        said.append(f"±{units.share(cell.ci, 1)}")
+        texts.append(f"±{units.share(cell.ci, 1)}")
     if cell.skipped:
-        said.append(f"{cell.skipped} not needed")
+        texts.append(f"{cell.skipped} not needed")
     if cell.mean_ns is not None:
-        said.append(f"mean {units.latency(cell.mean_ns)}")
+        texts.append(f"mean {units.latency(cell.mean_ns)}")
     if cell.p99_ns is not None:
-        said.append(f"p99 {units.latency(cell.p99_ns)}")
+        texts.append(f"p99 {units.latency(cell.p99_ns)}")
     if cell.key in table.scaling:
-        said.append(f"{units.share(table.scaling[cell.key])} of linear")
+        texts.append(f"{units.share(table.scaling[cell.key])} of linear")
     if cell.state in SAID:
-        said.append(SAID[cell.state])
-    return clip([*parts, *((f"  {text}", TEXT) for text in said)], width)
+        texts.append(SAID[cell.state])
+    return clip([*parts, *((f"  {text}", TEXT) for text in texts)], width)
 
 
 NARROW = 100
@@ -289,8 +289,8 @@ def page_of(
 
 def metric_of(record: RunRecord) -> ChartMetric:
     """Return what is drawn over time first: what the headline is about."""
-    known: dict[str, ChartMetric] = {"bandwidth": "bandwidth", "latency": "latency"}
-    return known.get(record.headline.metric, "iops") if record.headline is not None else "iops"
+    drawn: dict[str, ChartMetric] = {"bandwidth": "bandwidth", "latency": "latency"}
+    return drawn.get(record.headline.metric, "iops") if record.headline is not None else "iops"
 
 
 def columns(width: int) -> tuple[int, str]:
@@ -335,8 +335,9 @@ def hint_lines(view: PublishedView | None, width: int) -> list[Line]:
     """Return the line of the result page that says what there is to compare with; nothing when there is nothing."""
     if view is None:
         return []
-    said = " · ".join(note.text for note in view.notes if note.kind == "badge" and not note.numbers)
-    left: list[Run] = [("Published", "title"), (" ", TEXT), (view.title, TEXT), (f"  {said}" if said else "", LABEL)]
+    badges = " · ".join(note.text for note in view.notes if note.kind == "badge" and not note.numbers)
+    title = (f" {view.title}", TEXT)
+    left: list[Run] = [("Published", "title"), title, (f"  {badges}" if badges else "", LABEL)]
     return [Line.of(*spread(left, [("v", "accent"), (" compares", LABEL)], width))]
 
 

@@ -64,10 +64,10 @@ def title_line(page: Page, width: int) -> Line:
     if page.tab != "summary":
         found = page.record.headline
         mark, key = judgement(record)[0]
-        known = found is not None and (found.value is not None or record.search is not None)
-        said = found.text if found is not None and known else "no headline"
+        has_figure = found is not None and (found.value is not None or record.search is not None)
+        figure = found.text if found is not None and has_figure else "no headline"
         verdict = VERDICTS.get(record.verdict or "", record.state)
-        return Line.of(*spread(left, [(said, VALUE), ("  ", TEXT), (f"{mark}{verdict}", key)], width))
+        return Line.of(*spread(left, [(figure, VALUE), ("  ", TEXT), (f"{mark}{verdict}", key)], width))
     when = (record.created_utc or "start unknown").replace("T", " ")[:19]
     room = width - Line(tuple(left)).width - len(when) - 7
     title = title_text(record.profile.title, record.profile.changed, record.target)
@@ -168,11 +168,11 @@ def steps(page: Page, width: int) -> list[Line]:
         here = step.index == page.step
         about = Headline(metric.metric, metric.direction, metric.percentile) if metric is not None else None
         figure = METRICS[metric.metric if metric else "iops"].with_unit(step_figure(page.record, step, about))
-        said: Run = (f"✗ {figure}", "bad") if step.index in wrong else (figure, TEXT)
+        shown: Run = (f"✗ {figure}", "bad") if step.index in wrong else (figure, TEXT)
         if step.warmup and step.state == "skipped":
             continue  # a round that was not needed
         name = "  ".join(part for part in (step.name, step_label(page.record, step)) if part)
-        runs = spread([("› " if here else "  ", "accent"), (name, VALUE if here else TEXT)], [said], width)
+        runs = spread([("› " if here else "  ", "accent"), (name, VALUE if here else TEXT)], [shown], width)
         lines.append(Line.of(*runs, fill="cursor" if here else ""))
     return [*lines, Line()]
 

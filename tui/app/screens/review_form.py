@@ -374,8 +374,8 @@ def yes_no(value: bool) -> str:
 def hint(param: Param) -> str:
     """Return a parameter's help with what is allowed."""
     allowed = ", ".join(str(choice) for choice in param.choices or ())
-    said = "; ".join(part for part in (param.help or "", allowed and f"one of {allowed}") if part)
-    return f"{said} ({param.kind})".lstrip()
+    text = "; ".join(part for part in (param.help or "", allowed and f"one of {allowed}") if part)
+    return f"{text} ({param.kind})".lstrip()
 
 
 def check_field(profile: Profile, name: str, text: str) -> str | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from tui.app.services.resuming import known
+from tui.app.services.resuming import known_hosts
 from tui.app.terminal import actions
 from tui.model.plain import some
 from tui.model.problem import BenchtuiError
@@ -49,7 +49,7 @@ def last_hosts(shell: AppShell) -> list[str]:
     """Return the hosts of the newest run whose hosts are all known; nothing when there is none."""
     try:
         for run in shell.store.list(RECENT):
-            names, gone = known(run.hosts, shell.fleet)
+            names, gone = known_hosts(run.hosts, shell.fleet)
             if names and not gone:
                 return names
     except BenchtuiError:

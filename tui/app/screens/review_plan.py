@@ -45,8 +45,8 @@ def launch_line(plan: Plan) -> str:
 
 def plan_lines(plan: Plan, width: int) -> list[Line]:
     """Return the whole plan, most important first, for a pane of `width` columns."""
-    told = summary(plan, width - INDENT)
-    facts = [line for name, runs in told for line in labelled([(name, LABEL)], runs, width, INDENT)]
+    labels = summary(plan, width - INDENT)
+    facts = [line for name, runs in labels for line in labelled([(name, LABEL)], runs, width, INDENT)]
     return [*facts, Line(), *steps(plan, width), Line(), *commands(plan, width), Line(), *files(plan, width)]
 
 

@@ -94,19 +94,19 @@ class RunPreview(TextPane):
         self.shown = run, run_dir
         if run_dir not in self.changed and self.has_class("-shown"):
             self.read_changed(run_dir)
-        known = self.measured
-        if self.has_room(ROOMY_FROM) and (known is None or (known.run_dir, known.run) != (run_dir, run)):
+        read = self.measured
+        if self.has_room(ROOMY_FROM) and (read is None or (read.run_dir, read.run) != (run_dir, run)):
             self.read_measured(run, run_dir)
         self.show(partial(self.run_lines, run, run_dir))
 
     def run_lines(self, run: RunSummary, run_dir: Path, width: int) -> list[Line]:
         """Return what is known of a run, and beside it what it measured, once that is read and has room."""
-        roomy, large, known = self.has_room(ROOMY_FROM), self.has_room(LARGE_FROM), self.measured
+        roomy, large, read = self.has_room(ROOMY_FROM), self.has_room(LARGE_FROM), self.measured
         facts = partial(preview, run, self.changed.get(run_dir, {}), whole=self.has_focus, short=not roomy)
         if (
-            known is None
-            or known.page is None
-            or known.run_dir != run_dir
+            read is None
+            or read.page is None
+            or read.run_dir != run_dir
             or not roomy
             or (says_more(run) and not large)
         ):
@@ -114,7 +114,7 @@ class RunPreview(TextPane):
         from tui.app.screens.runs_result import course_lines, measured_lines
 
         at = (FACTS_CELLS if large else width // 2) + GUTTER
-        charts = (measured_lines if large else course_lines)(known.page, width - at, self.size.height)
+        charts = (measured_lines if large else course_lines)(read.page, width - at, self.size.height)
         return beside(facts(at - GUTTER), charts, at) if charts else facts(width)
 
     @work(exclusive=True, group="measured", exit_on_error=False)

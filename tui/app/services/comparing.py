@@ -43,11 +43,11 @@ class ShownComparison(Struct, frozen=True):
             runs += [("; s joins runs that are alike", LABEL)]
         lines = [Line(part) for part in wrap(runs, width)]
         if self.across:
-            said = [(f"meant to differ: {', '.join(self.across)}; p asks for it to be the same", LABEL)]
-            lines += [Line(part) for part in wrap(said, width)]
+            hint = [(f"meant to differ: {', '.join(self.across)}; p asks for it to be the same", LABEL)]
+            lines += [Line(part) for part in wrap(hint, width)]
         elif self.can_accept:
-            said = [("p ", ACCENT), (f"compares them although they differ in {', '.join(self.can_accept)}", WARN)]
-            lines += [Line(part) for part in wrap(said, width)]
+            hint = [("p ", ACCENT), (f"compares them although they differ in {', '.join(self.can_accept)}", WARN)]
+            lines += [Line(part) for part in wrap(hint, width)]
         return lines
 
     @property
@@ -73,16 +73,16 @@ def compared(runs: Sequence[Path], noise: Path, wish: ComparisonRequest) -> Show
     from tui.library.summary import read_marks, with_tags
 
     records = [with_tags(load_record(run_dir), read_marks(run_dir)) for run_dir in runs]
-    known = joined(records)
-    join = bool(known.by) and (known.meant if wish.join is None else wish.join)
-    sides = (known if join else apart(records)).turned(wish.turn)
+    alike = joined(records)
+    join = bool(alike.by) and (alike.meant if wish.join is None else wish.join)
+    sides = (alike if join else apart(records)).turned(wish.turn)
     first, *others = [[records[place] for place in side] for side in sides.places]
     floors = NoiseFloors.read(noise)
     found = [compare(first, other, floors) for other in others]
     able = differing(found)
-    across = able if able and ((join and known.meant) if wish.accept is None else wish.accept) else ()
+    across = able if able and ((join and alike.meant) if wish.accept is None else wish.accept) else ()
     if across:
         found = [compare(first, other, floors, across) for other in others]
     judged = [(each, judge_against(each)) for each in found]
     paths = tuple(tuple(runs[place] for place in side) for side in sides.places)
-    return ShownComparison(paths, judged, sides.by, across, can_join=bool(known.by), can_accept=able)
+    return ShownComparison(paths, judged, sides.by, across, can_join=bool(alike.by), can_accept=able)

@@ -115,9 +115,9 @@ async def write_report(
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
     )
-    _, said = await process.communicate()
+    _, errors = await process.communicate()
     if process.returncode != 0:
-        lines = said.decode(errors="replace").strip().splitlines()
+        lines = errors.decode(errors="replace").strip().splitlines()
         raise BenchtuiError(lines[-1].removeprefix("benchtui: ") if lines else "the report could not be written")
     return path
 

@@ -52,9 +52,8 @@ def take_over_question(held: Sequence[Trouble]) -> Confirm:
     hosts: dict[str, list[str]] = {}
     for trouble in held:
         hosts.setdefault(trouble.message.partition(";")[0], []).append(trouble.host)
-    told = list(hosts.items())
-    lines = [f"{some(names)}: {message}" for message, names in told[:MOST]]
-    more = [f"and {len(told) - MOST} more"] if len(told) > MOST else []
+    lines = [f"{some(names)}: {message}" for message, names in [*hosts.items()][:MOST]]
+    more = [f"and {len(hosts) - MOST} more"] if len(hosts) > MOST else []
     warning = "Two loads on one host measure each other: what both say is not to be trusted."
     return Confirm("Run the same plan again?", "\n".join([*lines, *more, "", warning]), TAKE_OVER_CHOICES, warns=True)
 

@@ -74,15 +74,15 @@ def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> Chosen:
     is_job = bool(command_in(plan.profile.text))
     profile = catalogue.keep_job(plan.profile.text) if is_job else plan.profile.tag
     again = choices_again(plan, catalogue.load(profile))
-    hosts, gone = known([host.name for host in plan.hosts], fleet)
-    servers, gone_servers = known([server.name for server in plan.servers], fleet)
+    hosts, gone = known_hosts([host.name for host in plan.hosts], fleet)
+    servers, gone_servers = known_hosts([server.name for server in plan.servers], fleet)
     if not hosts:
         raise UsageError(f"none of its hosts is known any more: {', '.join(gone)}")
     remarks = [f"{name} is not known any more, and is left out" for name in (*gone, *gone_servers)]
     return Chosen(hosts, servers, profile, again, [*remarks, *again.remarks])
 
 
-def known(names: Iterable[str], fleet: Fleet) -> tuple[list[str], list[str]]:
+def known_hosts(names: Iterable[str], fleet: Fleet) -> tuple[list[str], list[str]]:
     """Return the names that the fleet can resolve, and those that it cannot."""
     found: list[str] = []
     gone: list[str] = []
