@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from tests.lab.sshd import SshdLab
 from tui.app.frame.selection import Selection
 from tui.app.screens.hosts import HostsScreen
 from tui.app.screens.hosts_details import detail_lines
-from tui.app.screens.hosts_list import KnownHost, Peers
+from tui.app.screens.hosts_list import HostList, KnownHost
+from tui.app.terminal.theme import SYMBOLS
 from tui.engine.preflight.host_check import HostCheck
 from tui.model.address import HostAddress
 from tui.model.hostfacts import Fact
@@ -373,17 +375,22 @@ async def test_trust_shows_the_keys_of_all_ticked_hosts(home: Path, lab: SshdLab
         assert all(f"[127.0.0.1]:{lab.host(name).port}" in pinned for name in ("h1", "h2"))
 
 
+def checked_hosts(facts: Mapping[str, Fact]) -> HostList:
+    """Three hosts of one group with the same facts."""
+    names = ("h1", "h2", "h3")
+    checks = {name: HostCheck(name, True, facts=dict(facts)) for name in names}
+    host_list = HostList(Selection(checks=checks), SYMBOLS["braille"])
+    host_list.hosts = [KnownHost(HostAddress(name), "inventory") for name in names]
+    return host_list
+
+
 def test_a_host_that_differs_from_its_peers_is_told_in_the_list() -> None:
-    hosts = [KnownHost(HostAddress(name), "inventory") for name in ("h1", "h2", "h3")]
-    checks = {host.name: HostCheck(host.name, True, facts={"cpus": 8, "kernel": "6.1"}) for host in hosts}
-    checks["h3"].facts["kernel"] = "5.4"
-    peers, selection = Peers(), Selection(checks=checks)
-    assert [peers.differs_in(host, hosts, selection) for host in hosts] == ["", "", "kernel"]
+    host_list = checked_hosts({"cpus": 8, "kernel": "6.1"})
+    host_list.selection.checks["h3"].facts["kernel"] = "5.4"
+    assert [*map(host_list.differs, host_list.hosts)] == ["", "", "kernel"]
 
 
 def test_parts_of_a_fact_that_differ_are_told_behind_it_once() -> None:
-    hosts = [KnownHost(HostAddress(name), "inventory") for name in ("h1", "h2", "h3")]
-    checks = {host.name: HostCheck(host.name, True, facts=dict(facts_of("weka-01"))) for host in hosts}
-    checks["h3"].facts.update(facts_of("weka-05"))
-    peers, selection = Peers(), Selection(checks=checks)
-    assert peers.differs_in(hosts[2], hosts, selection) == "kernel, governor, links: mtu, speed"
+    host_list = checked_hosts(facts_of("weka-01"))
+    host_list.selection.checks["h3"].facts.update(facts_of("weka-05"))
+    assert host_list.differs(host_list.hosts[2]) == "kernel, governor, links: mtu, speed"

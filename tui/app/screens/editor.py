@@ -22,7 +22,7 @@ from tui.app.screens.editor_file import EditedFile
 from tui.app.screens.editor_form import DefaultsForm
 from tui.app.screens.editor_text import LoadedText, YamlArea, judge
 from tui.app.services.launching import sample_plan
-from tui.app.services.outside_editor import EditorError, edit_file
+from tui.app.services.outside_editor import edit_outside
 from tui.app.terminal import actions
 from tui.app.widgets.form import Form
 from tui.app.widgets.lines import TextPane
@@ -297,11 +297,7 @@ class EditorScreen(StepScreen):
         """Save and go on in $EDITOR; the problems are shown on return."""
         if self.unsaved and not self.write():
             return
-        try:
-            with self.app.suspend():
-                edit_file(self.file.path, self.shell.options.environ)
-        except EditorError as error:
-            self.notify(str(error), severity="error")
+        edit_outside(self, self.file.path, self.shell.options.environ)
         self.look_at_file()
         self.look_at_text()
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from tui.model.hostspec import is_range, named
 from tui.text.line import Run
@@ -51,41 +51,6 @@ class KnownHost(Struct, frozen=True):
         return is_over_ssh(self.address)
 
 
-class Peers(Struct):
-    """What a host is compared with: the others that are ticked as it is, else its group. Kept until that changes."""
-
-    _found: dict[tuple[tuple[str, int], ...], FactsTogether] = field(default_factory=dict)
-
-    def of(self, host: KnownHost, hosts: Iterable[KnownHost], selection: Selection) -> FactsTogether:
-        """Return the facts of a host and its peers beside each other, as far as they were checked."""
-        from tui.metrics.facts import compare
-
-        parts = (selection.ticked, selection.servers)
-        ticked = next((names for names in parts if host.name in names and len(names) > 1), ())
-        names = ticked or [each.name for each in hosts if each.group == host.group]
-        checks = {name: check for name in names if (check := selection.checks.get(name)) and check.facts}
-        key = tuple((name, id(check)) for name, check in checks.items())
-        if key not in self._found:
-            if len(self._found) > GROUPS_KEPT:
-                self._found.clear()
-            self._found[key] = compare({name: check.facts for name, check in checks.items()})
-        return self._found[key]
-
-    def differs_in(self, host: KnownHost, hosts: Iterable[KnownHost], selection: Selection) -> str:
-        """Return in which facts a checked host differs from its peers: ``kernel, links: mtu, speed``."""
-        check = selection.checks.get(host.name)
-        if check is None or not check.facts:
-            return ""
-        odd = sorted(self.of(host, hosts, selection).odd_of(host.name), key=lambda each: not each.matters)
-        parts: dict[str, dict[str, None]] = {}
-        for each in odd:
-            subject, _, part = each.title.partition(": ")
-            parts.setdefault(subject, {})[part] = None
-        texts = (f"{subject}: {', '.join(shown)}" if (shown := [*filter(None, names)]) else subject
-                 for subject, names in parts.items())  # fmt: skip
-        return ", ".join(texts)
-
-
 class HostList:
     """All hosts in the order of the inventory, those that the filter shows, and what checks and ssh say of them.
 
@@ -103,7 +68,7 @@ class HostList:
         self.places: dict[str, str] = {}  # by host: user, address and port, and what it goes through
         self.problem: str | None = None  # why hosts could not be read
         self.was_read = False  # inventory and ssh config were
-        self.peers = Peers()
+        self._together: dict[tuple[tuple[str, int], ...], FactsTogether] = {}  # kept until its checks are others
 
     def show(self, search: str) -> None:
         """Show the hosts that a filter lets through, group by group."""
@@ -125,15 +90,32 @@ class HostList:
         check = self.check_of(host)
         return check.facts if check else {}
 
+    def facts_together(self, host: KnownHost) -> FactsTogether:
+        """Return the facts of a host beside its peers': the others that are ticked as it is, else its group."""
+        from tui.metrics.facts import compare
+
+        parts = (self.selection.ticked, self.selection.servers)
+        ticked = next((names for names in parts if host.name in names and len(names) > 1), ())
+        names = ticked or [each.name for each in self.hosts if each.group == host.group]
+        checks = {name: check for name in names if (check := self.selection.checks.get(name)) and check.facts}
+        key = tuple((name, id(check)) for name, check in checks.items())
+        if key not in self._together:
+            if len(self._together) > GROUPS_KEPT:
+                self._together.clear()
+            self._together[key] = compare({name: check.facts for name, check in checks.items()})
+        return self._together[key]
+
     def differs(self, host: KnownHost) -> str:
-        """Return in which facts a host differs from its peers, once no more answers are waited for."""
+        """Return in which facts a host differs from its peers, once no more answers are waited for: ``links: mtu``."""
         if self.checking or not self.facts(host):
             return ""
-        return self.peers.differs_in(host, self.hosts, self.selection)
-
-    def facts_together(self, host: KnownHost) -> FactsTogether:
-        """Return the facts of a host beside those of its peers."""
-        return self.peers.of(host, self.hosts, self.selection)
+        parts: dict[str, dict[str, None]] = {}
+        for odd in sorted(self.facts_together(host).odd_of(host.name), key=lambda odd: not odd.matters):
+            subject, _, part = odd.title.partition(": ")
+            parts.setdefault(subject, {})[part] = None
+        texts = (f"{subject}: {', '.join(shown)}" if (shown := [*filter(None, names)]) else subject
+                 for subject, names in parts.items())  # fmt: skip
+        return ", ".join(texts)
 
     # -- of a row
 

@@ -16,7 +16,7 @@ from tui.app.frame.step_screen import FilteredScreen
 from tui.app.screens import profiles_text as profile_text
 from tui.app.screens import review_plan
 from tui.app.services.launching import sample_plan
-from tui.app.services.outside_editor import EditorError, edit_file
+from tui.app.services.outside_editor import edit_outside
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.lines import Builder, TextPane
 from tui.app.widgets.picklist import PickList
@@ -247,13 +247,8 @@ class ProfilesScreen(FilteredScreen):
         if entry.preset:
             self.notify("a preset stays as it is: N makes a profile of your own from it", severity="warning")
             return
-        try:
-            with self.app.suspend():
-                edit_file(entry.path, self.shell.options.environ)
-        except EditorError as error:
-            self.notify(str(error), severity="error")
-            return
-        self.load_profiles(profile_text.key_of(entry))
+        if edit_outside(self, entry.path, self.shell.options.environ):
+            self.load_profiles(profile_text.key_of(entry))
 
     # -- files that are saved outside
 

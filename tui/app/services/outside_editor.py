@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from textual.screen import Screen
+
 
 class EditorError(Exception):
     """The editor could not be started, or said that it failed."""
@@ -22,6 +24,17 @@ def editor_command(environ: Mapping[str, str]) -> list[str]:
     if not command:
         raise EditorError("EDITOR is blank: set it to a program, such as vi")
     return command
+
+
+def edit_outside(screen: Screen[None], path: Path, environ: Mapping[str, str]) -> bool:
+    """Edit a file in the user's editor while the screens are out of the way. Return whether that went well."""
+    try:
+        with screen.app.suspend():
+            edit_file(path, environ)
+    except EditorError as error:
+        screen.notify(str(error), severity="error")
+        return False
+    return True
 
 
 def edit_file(path: Path, environ: Mapping[str, str]) -> None:
