@@ -336,8 +336,8 @@ def hint_lines(view: PublishedView | None, width: int) -> list[Line]:
     if view is None:
         return []
     badges = " · ".join(note.text for note in view.notes if note.kind == "badge" and not note.numbers)
-    title = (f" {view.title}", TEXT)
-    left: list[Run] = [("Published", "title"), title, (f"  {badges}" if badges else "", LABEL)]
+    left: list[Run] = [("Published", "title"), (" ", TEXT), (view.title, TEXT)]
+    left += [(f"  {badges}", LABEL)] if badges else []
     return [Line.of(*spread(left, [("v", "accent"), (" compares", LABEL)], width))]
 
 
