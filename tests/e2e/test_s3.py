@@ -134,6 +134,17 @@ def test_a_store_that_is_overloaded_meanwhile_makes_the_figure_void(store: S3Lab
     assert "HTTP 503" in problems(record)["fio-http-status"]
 
 
+def test_a_resumed_run_puts_again_what_it_deletes(store: S3Lab, home: Path) -> None:
+    store.fault = lambda method, number: 503 if method == "DELETE" and number > 5 else None
+    code, record = run(store, home, "s3/delete")
+    assert code == 4 and record["objects_left"][0]["count"] == 20
+    store.again()
+    resumed = benchtui(home, "runs", "resume", "--failed", "last")
+    assert resumed.returncode in (0, 1), resumed.stderr
+    assert (store.seen["PUT", 200], store.seen["DELETE", 204]) == (20, 20)
+    assert json.loads((only_run(home) / "run.json").read_text())["objects_left"] == []
+
+
 def test_gets_that_are_answered_with_404_are_seen_on_the_links(store: S3Lab, home: Path) -> None:
     store.fault = lambda method, _: 404 if method == "GET" else None
     done = benchtui(home, *words(store, "s3/get", runtime="6s", size="1M")[:-1], *named(store))
