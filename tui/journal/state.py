@@ -416,7 +416,7 @@ class RunState:
         view = self.host(event.host)
         view.last_sample_t = event.t
         view.version += 1
-        if event.phase == self.phase and self.phase_total_bytes:
+        if event.phase == self.phase and event.step == self.step and self.phase_total_bytes:
             self.phase_bytes += sum(part.bytes for part in event.dirs.values())
         measurement = self.current if self.current.holds(event) else self.at_step(event.step).measurement
         if measurement is not None and measurement.holds(event):  # a late sample of a phase before counts nowhere else

@@ -61,7 +61,7 @@ class PhaseStarted(Event, tag="phase_started"):
     phase: PhaseName
     step: int | None = None
     expected_s: float | None = None
-    total_bytes: int | None = None  # layout: bytes to write over all hosts
+    total_bytes: int | None = None  # over all hosts: to lay out, or of the objects it ends with
 
 
 class PhaseEnded(Event, tag="phase_ended"):

@@ -312,6 +312,13 @@ class Step(Struct, omit_defaults=True):
         return [task.host for task in self.tasks]
 
     @property
+    def bound_bytes(self) -> int | None:
+        """Bytes of the objects that it ends with; None when it ends by time, or works on files."""
+        sizes = [each.count * each.size_bytes for task in self.tasks for each in task.objects]
+        times = self.precondition.times if self.precondition is not None else 1
+        return None if self.runtime_s is not None else max(times, 1) * sum(sizes) or None
+
+    @property
     def expected_s(self) -> float | None:
         """Seconds from GO to the end of the measurement, when the tool is bounded by time."""
         return None if self.runtime_s is None else self.startdelay_s + self.ramp_s + self.runtime_s

@@ -102,6 +102,11 @@ def test_deletes_cannot_be_searched() -> None:
         FioWorkload().pace(loaded, resolve_params(loaded, {}), HOSTS[:1], {"h1": 1}, 10.0, 5.0, {})
 
 
+def test_what_ends_with_its_objects_is_as_far_as_their_bytes() -> None:
+    bounds = [step.bound_bytes for step in preset("all", 2, size="64k", objects="10", concurrency="2").steps]
+    assert bounds == [40 << 16, 40 << 16, None, 40 << 16]
+
+
 def test_a_fill_puts_what_the_load_uses_over_the_same_connections() -> None:
     fill = preset("get", size="64k", objects="7", concurrency="3").steps[0].tasks[0].job_file.splitlines()
     assert {"rw=write", "bs=64k", "filesize=64k", "nrfiles=7", "numjobs=3"} <= set(fill)

@@ -172,7 +172,8 @@ def clock(t: float) -> str:
 def phase_text(event: PhaseStarted) -> str:
     """Return a phase with what is known of its size."""
     if event.total_bytes:
-        return f"{event.phase}: {units.size(event.total_bytes)} to write"
+        more = "to write" if event.phase == "layout" else "in all"
+        return f"{event.phase}: {units.size(event.total_bytes)} {more}"
     return f"{event.phase}: {units.duration(event.expected_s)}" if event.expected_s else event.phase
 
 

@@ -61,7 +61,7 @@ async def measure(ctx: RunContext, step: Step, window: Window) -> None:
     """Arm all hosts, say GO to all, follow them to the end, take their results."""
     with ctx.phase("barrier", step.index):
         runs = await arm_all(ctx, step, window)
-    with ctx.phase("measure", step.index, expected_s=step.expected_s):
+    with ctx.phase("measure", step.index, expected_s=step.expected_s, total_bytes=step.bound_bytes):
         await say_go(ctx, runs)
         outcomes = await run_load(ctx, runs, "running", step.expected_s)
     with ctx.phase("collect", step.index):
