@@ -32,9 +32,9 @@ demo:
 	    exec $(BIN)/benchtui run demo/quick --hosts local; \
 	fi
 
-# tests wait for hosts more than they compute, so three share a core, and each that is added collects all of them; a file
+# tests wait for hosts more than they compute, so four share a core, and each that is added collects all of them; a file
 # stays whole, what it has measured is shared
-WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 3 )))
+WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 4 )))
 
 # the checkers run beside the tests, which wait more than they compute, and complain as soon as they find something;
 # pytest has the last word. Collecting first compiles the tests once, not in each of the processes that share them

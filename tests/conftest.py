@@ -60,6 +60,8 @@ def pytest_collection_finish() -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail a session that leaves something of its own on this machine."""
     forked.stop()
+    gc.collect()
+    gc.freeze()  # pytest looks for garbage five times more
     if is_worker(session.config) or session.config.option.collectonly:
         return
     session.config.stash[LEFT] = found = leftovers.left(base_of(session.config))

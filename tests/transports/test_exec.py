@@ -111,6 +111,7 @@ def test_a_run_on_containers_is_complete_and_leaves_nothing(
         "--yes",
         "--json",
         *OWN,
+        *("--set", "runtime=3s", "--set", "numjobs=1"),
     )
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)

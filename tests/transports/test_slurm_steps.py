@@ -80,7 +80,7 @@ async def test_steps_of_a_job_keep_the_contract_of_transports(slurm: SlurmLab) -
 
 def test_one_command_allocates_measures_merges_and_releases(slurm: SlurmLab, home: Path) -> None:
     short = ("--set", "runtime=3s", "--set", f"directory={home}", "--yes", "--json")
-    done = benchtui(home, "run", "demo/quick", "--hosts", SPEC, *short)
+    done = benchtui(home, "run", LOAD, "--hosts", SPEC, *short)
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     assert record["state"] == "complete"
