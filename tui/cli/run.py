@@ -38,6 +38,7 @@ EXAMPLES = (
     "nodeset -e @io | benchtui run demo/quick --hosts - --yes"
 )
 LEASE_HELP = "stop the load on hosts this long after they lost contact (default: `lease` of benchtui config, 60s)"
+WITH_HELP = "bring load generators of this folder to the hosts for this run: DIR/fio, DIR/aarch64/fio"
 ROLE_HELP = "hosts of a role of a suite: a number, a share such as 50%%, rest, or names, ranges, @groups"
 NEVER_S = 10 * 365 * 86400.0
 
@@ -76,6 +77,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add("--no-precondition", action="store_true", help="leave out the fill and the rounds that the profile asks for")
     add("--attest", action="append", default=[], metavar="ID=yes|no", help="answer what the profile asks of a person")
     add("--role", action="append", default=[], metavar="NAME=HOSTS", dest="roles", help=ROLE_HELP)
+    add("--with", dest="programs", metavar="DIR", help=WITH_HELP)
     add("--stream", action="append", default=[], metavar="FORMAT[=TARGET]", help=STREAM_HELP)
     add("--dry-run", action="store_true", help="print the plan and run nothing")
     add("--detach", action="store_true", help="start the run and return")
@@ -227,9 +229,21 @@ def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Pla
         search=wish or SearchChoice("none"),
     )
     plan = build_plan(loaded, choices)
+    plan = with_own_programs(plan, args.programs, wanted.programs)
     check_time_left(plan)
     plan.remarks = [*fleet.notes, *plan.remarks]
     return plan
+
+
+def with_own_programs(plan: Plan, given: str | None, usual: Path | None) -> Plan:
+    """Return a plan that brings along the load generators of --with, or of the settings. Raises UsageError."""
+    if not given and usual is None:
+        return plan
+    from pathlib import Path
+
+    from tui.engine.preflight.programs import with_programs
+
+    return with_programs(plan, Path(given or usual or "."), required=bool(given))
 
 
 def profile_from(args: argparse.Namespace) -> LoadedProfile:

@@ -86,6 +86,7 @@ def command_line(record: RunRecord) -> str:
     words += ["--hosts", ",".join(host.name for host in record.hosts)]
     for server in record.servers or ():
         words += ["--servers", server.name]
+    words += [word for folder in _folders(record) for word in ("--with", folder)]
     for role, text in record.profile.roles.items():
         words += ["--role", f"{role}={text}"]
     job = {word.partition("=")[0] for word in words if re.search(r"(?<!\\),", word)}  # what the job itself sweeps over
@@ -97,6 +98,12 @@ def command_line(record: RunRecord) -> str:
     for name, value in record.tags.items():
         words += ["--tag", f"{name}={value}" if value else name]
     return shlex.join(words)
+
+
+def _folders(record: RunRecord) -> list[str]:
+    """Return the folder of the programs that were brought along: above those of machines."""
+    paths = [(Path(each.path).parent, each.machine) for each in record.provenance.carried]
+    return list(dict.fromkeys(str(path.parent if path.name == machine else path) for path, machine in paths))
 
 
 def sweeps(record: RunRecord) -> dict[str, list[str]]:

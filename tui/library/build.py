@@ -21,6 +21,7 @@ from tui.model.plain_data import format_utc, parse_utc, plain
 from tui.model.plan import Plan, ProfileRef
 from tui.model.record import (
     ArtefactRecord,
+    CarriedRecord,
     CommandRecord,
     HeadlineRecord,
     HostRecord,
@@ -342,6 +343,12 @@ def _provenance(source: RecordSource) -> ProvenanceRecord:
         benchtui_version=run.started.benchtui_version if run.started is not None else None,
         tool_versions=versions,
         jump_host=dict(run.started.jump_host) if run.started is not None else {},
+        carried=[
+            CarriedRecord(
+                name=each.name, path=each.path, sha256=each.sha256, bytes=each.bytes, machine=each.machine
+            )
+            for each in source.plan.carried
+        ],
         commands=[
             CommandRecord(host=task.host, step=task.step, phase=task.phase, argv=task.argv, remote_dir=task.remote_dir)
             for task in run.commands

@@ -372,6 +372,20 @@ class LeftOut(Struct, frozen=True, omit_defaults=True):
         return f"{self.profile}, {steps}: {self.reason} on {', '.join(self.hosts)}"
 
 
+class CarriedProgram(Struct, frozen=True, omit_defaults=True):
+    """A program of the user's own that hosts get for the time of the run. `machine`: as `uname -m` names it.
+
+    `path` is on the jump host; `dynamic`: it needs libraries of the host.
+    """
+
+    name: str
+    path: str
+    sha256: str
+    bytes: int
+    machine: str
+    dynamic: bool = False
+
+
 class SourceUse(Struct, frozen=True, omit_defaults=True):
     """What a source of hosts resolved to, and when (UTC). `how`: by which program or file.
 
@@ -411,6 +425,7 @@ class Plan(Struct, omit_defaults=True):
     texts: dict[str, str] = field(default_factory=dict)  # the parameters as people write them
     remarks: list[str] = field(default_factory=list)  # what to know before it is run
     left_out: list[LeftOut] = field(default_factory=list)  # steps that were asked for and are not in `steps`
+    carried: list[CarriedProgram] = field(default_factory=list)  # programs that hosts get for the time of the run
     secrets: list[str] = field(default_factory=list)  # environment variables whose values are never written
     no_precondition: bool = False  # the profile asks for preconditioning, and whoever launched the run did not want it
     roles: dict[str, str] = field(default_factory=dict)  # hosts by role of a suite, as the profile or the launch says
@@ -469,28 +484,3 @@ def written_devices(plan: Plan) -> list[str]:
     written = dict.fromkeys(spec.path for task in tasks for spec in task.written)
     beyond = dict.fromkeys(name for task in tasks for name in (*task.images, *task.stores_changed))
     return [*(path for path in written if is_device(path) and path not in HARMLESS), *beyond]
-
-
-NETWORK_FILE_SYSTEMS = (
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "ceph",
-    "fuse",
-    "wekafs",
-    "lustre",
-    "gpfs",
-    "beegfs",
-    "glusterfs",
-)
-
-
-def file_system_name(fstype: str, source: str, mount: str, machine: str) -> str:
-    """Return a name that hosts on the same file system share: its network source, or the machine and its mount."""
-    return f"{fstype} {source}" if is_network(fstype, source) else f"{machine} {mount or source}"
-
-
-def is_network(fstype: str, source: str) -> bool:
-    """Tell whether a file system is one that several hosts may mount."""
-    return fstype.startswith(NETWORK_FILE_SYSTEMS) or ":" in source

@@ -323,12 +323,23 @@ class ImportRecord(RecordPart):
     dated: bool = Field(True, description="whether dates in file names are part of host names; false since 2026-11-24")
 
 
+class CarriedRecord(RecordPart):
+    """A program of the user's own that the hosts had for the time of the run."""
+
+    name: str = Field(description="name of the program: fio")
+    path: str = Field(description="where it was on the machine that led the run")
+    sha256: str = Field(description="its checksum, also on the hosts")
+    bytes: int = Field(description="its size")
+    machine: str = Field(description="the machine that it is for, as uname -m names it")
+
+
 class ProvenanceRecord(RecordPart):
     """Where the figures come from."""
 
     benchtui_version: str | None = Field(None, description="version that made the run")
     tool_versions: dict[str, str] = Field(default_factory=dict, description="version of the load generator, by host")
     jump_host: dict[str, str] = Field(default_factory=dict, description="the machine that led the run")
+    carried: list[CarriedRecord] = Field(default_factory=list, description="programs that were brought along")
     commands: list[CommandRecord] = Field(default_factory=list, description="every command, in order")
     artefacts: list[ArtefactRecord] = Field(default_factory=list, description="files kept in the run directory")
     journal: JournalRecord | None = Field(None, description="the journal that the record was derived from")

@@ -35,6 +35,7 @@ class Settings(NamedTuple):
     lease: str | None = None  # as it is written
     shared: tuple[Path, ...] = ()
     report: bool = False
+    programs: Path | None = None
 
     @property
     def lease_s(self) -> float:
@@ -147,6 +148,7 @@ KEYS = (
         '["/srv/team/runs"]',
         take_paths,
     ),
+    Key("programs", "load generators that runs bring to the hosts, without --with", PATHS, "~/static", take_path),
     Key("report", "write report.html into the directory of each run at its end", "true, false", "true", take_flag),
 )
 NAMES = tuple(key.name for key in KEYS)

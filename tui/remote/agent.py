@@ -69,6 +69,7 @@ STREAM_TIMEOUT_S = 60.0
 CLOCK_TIMEOUT_S = 60.0
 POLL_S = 0.25  # how often the host looks for more output
 KEPT_DAYS = 10  # what nobody fetched stays as long on a host, as systemd-tmpfiles keeps files in /tmp
+PIECE = 512 << 10  # characters of a program that a call takes; a multiple of 4, so that each piece is whole base64
 PATHS_AT_ONCE = 500  # far below the longest argument list of any system
 
 
@@ -99,7 +100,8 @@ NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
 class Agent:
     """Speaks to the agent on one host for one run."""
 
-    def __init__(self, transport: Transport, run_id: str) -> None:
+    def __init__(self, transport: Transport, run_id: str, *, carries: bool = False) -> None:
+        self.carries = carries  # the run brings programs along
         self.transport = transport
         self.run_id = run_id
         self.host = transport.address.name
@@ -299,6 +301,19 @@ class Agent:
         script = self._script(command, *words, environ=environ)
         return parse_answer(await self.transport.call(script, timeout_s), script.token, self.host)
 
+    async def carry(self, name: str, packed: str, sha256: str) -> str:
+        """Bring a program along, gzip in base64, unless it is here already; return its path. Raises HostError."""
+        if path := await self._carried(name, sha256):
+            return path
+        for at in range(0, len(packed), PIECE):
+            await self.call("carry", self.run_id, self.mark, name, str(int(at == 0)), packed[at : at + PIECE])
+        if path := await self._carried(name, sha256):
+            return path
+        raise HostError("carry-failed", self.host, f"{name} did not arrive whole in the agent's directory under /tmp")
+
+    async def _carried(self, name: str, sha256: str) -> str:
+        return (await self.call("carried", self.run_id, self.mark, name, sha256)).values.get("path", "")
+
     async def numbered(self, path: str, count: int, size: int = 0) -> Numbered:
         """Return what there is of the `count` files of that size that a path with FILE_NUMBER stands for."""
         prefix, _, suffix = path.partition(FILE_NUMBER)
@@ -333,7 +348,8 @@ class Agent:
     def _script(self, *words: str, environ: Mapping[str, str] | None = None) -> Script:
         if any("\0" in word for word in words):
             raise HostError("agent-failed", self.host, "a path or argument holds a NUL character")
-        return Script.of(secrets.token_hex(8), words, environ, f"{self.run_id}/{self.mark}")
+        caller = f"{self.run_id}/{self.mark}"
+        return Script.of(secrets.token_hex(8), words, environ, caller, carries=self.carries)
 
 
 def batches(paths: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:

@@ -24,6 +24,7 @@ PARTS = (
     "content",
     "mpi",
     "made",
+    "carry",
 )  # as they are sent
 NAME = re.compile(r"\bbt_\w+")
 DEFINED = re.compile(r"(?m)^ *(?:\S+\) )?(bt_\w+)\(\) ")
@@ -68,16 +69,24 @@ class Script(Struct, frozen=True):
 
     @classmethod
     def of(
-        cls, token: str, words: Sequence[str], environ: Mapping[str, str] | None = None, caller: str = "none/none"
+        cls,
+        token: str,
+        words: Sequence[str],
+        environ: Mapping[str, str] | None = None,
+        caller: str = "none/none",
+        *,
+        carries: bool = False,
     ) -> Script:
         """Return the call of `bt_WORD` with the other words as its arguments, made for `caller`: RUN/HOST.
 
         `environ` is exported before the call: the script comes over stdin, so its values stand in no command line.
+        `carries`: programs that the run brought along are found before those of the host.
         """
         command, *arguments = words
         exports = "".join(f"export {name}={shlex.quote(value)}; " for name, value in (environ or {}).items())
         call = " ".join([f"bt_{command}", *map(shlex.quote, arguments)])
-        return cls(token, f"{exports}BT_CALLER={shlex.quote(caller)}; {call}", parts_of(command))
+        prefer = "bt_prefer_carried; " if carries else ""
+        return cls(token, f"{exports}BT_CALLER={shlex.quote(caller)}; {prefer}{call}", parts_of(command))
 
     def alone(self) -> bytes:
         """Return it for a shell of its own: one brace group, so that a script that was cut does nothing."""

@@ -279,6 +279,7 @@ def plan_of(loaded: LoadedProfile, shell: AppShell) -> Plan:
     """Return the plan of what is chosen and typed. Raises UsageError."""
     from tui.engine.plan.plan import Choices, build_plan
     from tui.engine.plan.search import SearchChoice
+    from tui.engine.preflight.programs import with_programs
 
     selection, settings, fleet = shell.selection, shell.options.settings, shell.fleet
     hosts, servers = fleet.resolve(selection.ticked), fleet.resolve(selection.servers)
@@ -299,7 +300,8 @@ def plan_of(loaded: LoadedProfile, shell: AppShell) -> Plan:
         search=selection.search or SearchChoice(),
         words=fields_words(),
     )
-    return build_plan(loaded, choices)
+    plan = build_plan(loaded, choices)
+    return with_programs(plan, settings.programs, required=False) if settings.programs else plan
 
 
 def swept_texts(profile: Profile) -> dict[str, str]:

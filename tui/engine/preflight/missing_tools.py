@@ -46,7 +46,8 @@ async def _look(plan: Plan, address: HostAddress, connections: Connections) -> l
         probe = await agent.probe((), needs)
         facts = {name: await mpi.probe(agent, "/", name) for name in programs}
     absent = [name for name, found in facts.items() if not (found.program or found.not_executable)]
-    return [*(command for command in needs if command not in probe.tools), *absent]
+    carried = {each.name for each in plan.carried}
+    return [*(command for command in needs if command not in probe.tools and command not in carried), *absent]
 
 
 def lacking_by_checks(plan: Plan, checks: Mapping[str, HostCheck]) -> Lacking:

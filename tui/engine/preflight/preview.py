@@ -263,9 +263,10 @@ def mpi_answers(plan: Plan, seen: Mapping[str, Mapping[str, MpiFacts]]) -> dict[
 def _judged(
     plan: Plan, host: str, findings: HostFindings, facts: dict[str, Fact], holder: Holder | None
 ) -> HostReadiness:
+    from tui.engine.preflight.programs import is_carried
     from tui.engine.preflight.rules import in_use_by, judge_host
 
-    problems = [message for _, message in judge_host(plan, host, findings)]
+    problems = [message for code, message in judge_host(plan, host, findings) if not is_carried(plan, code)]
     in_use = holder is not None and not (plan.take_locks or plan.wait_s)
     if holder is not None and in_use:
         problems.append(in_use_by(holder))

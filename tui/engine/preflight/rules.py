@@ -15,7 +15,7 @@ from tui.engine.preflight.destroy import HostFindings, Problem, devices_of, judg
 from tui.engine.preflight.made_files import Files
 from tui.metrics import units
 from tui.model.hostfacts import Fact
-from tui.model.plan import FileSpec, HostTask, Identities, Plan, file_system_name, is_device, is_network
+from tui.model.plan import FileSpec, HostTask, Identities, Plan, is_device
 from tui.remote.agent import Agent, FileInfo, Holder
 from tui.remote.answers import DirFacts, HostProbe
 from tui.remote.made import identify
@@ -23,6 +23,9 @@ from tui.workloads.base import Requirement
 
 HEADROOM = 1.05  # a file system that is filled to the last block measures its allocator
 DIRECTORIES_LOOKED_AT = 50
+NETWORK_FILE_SYSTEMS = (
+    "nfs", "nfs4", "cifs", "smb3", "ceph", "fuse", "wekafs", "lustre", "gpfs", "beegfs", "glusterfs",
+)  # fmt: skip
 
 
 class FileSystemSpace(Struct):
@@ -70,6 +73,16 @@ def directories_to_look_at(tasks: Iterable[HostTask]) -> list[str]:
     files = (spec.path for task in tasks for spec in task.files if not is_device(spec.path))
     found = sorted({posixpath.dirname(path) for path in files})
     return found if len(found) <= DIRECTORIES_LOOKED_AT else [posixpath.commonpath(found)]
+
+
+def file_system_name(fstype: str, source: str, mount: str, machine: str) -> str:
+    """Return a name that hosts on the same file system share: its network source, or the machine and its mount."""
+    return f"{fstype} {source}" if is_network(fstype, source) else f"{machine} {mount or source}"
+
+
+def is_network(fstype: str, source: str) -> bool:
+    """Tell whether a file system is one that several hosts may mount."""
+    return fstype.startswith(NETWORK_FILE_SYSTEMS) or ":" in source
 
 
 def file_system_of(host: str, probe: HostProbe, facts: DirFacts) -> str:

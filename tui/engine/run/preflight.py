@@ -23,6 +23,7 @@ from tui.engine.preflight.rules import (
     judge_space,
     look_at,
 )
+from tui.engine.run.programs import bring_programs, carried_facts
 from tui.engine.session.context import (
     JUDGE,
     LEAVE,
@@ -321,8 +322,10 @@ async def _say_slow(session: HostSession) -> None:
 
 
 async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
+    await bring_programs(ctx, session)
     found = await look_at(ctx.plan, session.name, session.ask, ctx.made_files.on(session.name))
     known = await facts_of(ctx.plan, session.name, session.ask, found)
+    known |= carried_facts(ctx.plan, known)
     clock = await session.ask(lambda agent: agent.clock())
     tell_expired(session, await session.ask(lambda agent: agent.expire()))
     tell_leftovers(session, await session.ask(lambda agent: agent.tasks()))

@@ -46,6 +46,8 @@ def open_run(run_dir: Path, plan: Plan, connections: Connections, history: Histo
     """Return the context of a run, its journal begun, or gone on with after the engine that wrote `history`."""
     journal = Journal(run_dir, resume_point(run_dir, history) if history else None)
     sessions = [HostSession(host, connections, run_dir.name, journal) for host in plan.hosts]
+    for session in sessions:
+        session.carries = bool(plan.carried)
     servers: list[HostSession] = [ServerSession(host, connections, run_dir.name, journal) for host in plan.servers]
     ctx = RunContext(run_dir, plan, journal, sessions, servers)
     if history is None or history.seen.started is None:

@@ -126,6 +126,7 @@ class HostSession:
         self.journal = journal
         self.state: HostStateName = "waiting"
         self.secrets = Secrets()
+        self.carries = False  # the run brings programs along
         self.facts: dict[str, Fact] = {}
         self.missing: set[str] = set()  # files of the plan that were not there at preflight
         self.short: set[str] = set()  # files of ours that were smaller than planned at preflight
@@ -192,7 +193,7 @@ class HostSession:
             raise HostError("timeout", self.name, f"no connection in {deadline_s:.0f}s") from None
         self.reached = True
         self._transport = transport
-        self._agent = Agent(transport, self.run_id)
+        self._agent = Agent(transport, self.run_id, carries=self.carries)
 
     async def connect_patiently(self) -> None:
         """Open the first connection, once more when it breaks in the middle. Raises HostError."""

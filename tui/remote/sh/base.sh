@@ -174,6 +174,11 @@ bt_base() { # sets BT_BASE, ours and closed to others
   bt_own_dir "$BT_BASE" 700 || bt_not_ours "$BT_BASE"
 }
 
+bt_prefer_carried() { # programs that the run brought along come before those of the host
+  local dir="/tmp/.benchtui-$BT_UID/$BT_CALLER/with"
+  ! bt_ours "/tmp/.benchtui-$BT_UID" || ! bt_ours "$dir" || PATH=$dir:$PATH
+}
+
 bt_not_ours() { # DIR: ends with why a directory of ours cannot be had
   local said=''
   [ -e "$1" ] || [ -L "$1" ] || said=$(mkdir -m 700 "$1" 2>&1)
