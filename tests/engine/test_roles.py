@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
@@ -96,6 +97,11 @@ def test_roles_can_be_chosen_at_launch(catalogue: Catalogue) -> None:
     assert [step.hosts for step in made.steps] == [["h1"], ["h2", "h3"], ["h1"]]
     again = choices_again(made, catalogue.load("my/mixed"))
     assert again.roles == {"writers": "h[2-3]"}
+
+
+def test_a_role_that_the_profile_has_lost_since_keeps_no_run_from_being_made_again(catalogue: Catalogue) -> None:
+    made = replace(plan(catalogue), roles={"writers": "1", "readers": "rest", "gone": "h1"})
+    assert choices_again(made, catalogue.load("my/mixed")).roles == {}
 
 
 def test_a_suite_with_roles_is_repeated_as_a_whole(catalogue: Catalogue) -> None:

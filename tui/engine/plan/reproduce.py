@@ -56,7 +56,7 @@ def choices_again(plan: Plan, loaded: LoadedProfile) -> Again:
         overrides=overrides,
         repeat=repeat,
         sweep=sweep,
-        roles={role: text for role, text in plan.roles.items() if loaded.profile.roles.get(role) not in (None, text)},
+        roles=_roles(plan, profile),
         cleanup=None if plan.cleanup == profile.prepare.cleanup else plan.cleanup,
         precondition=not plan.no_precondition,
         search=_search(plan, profile),
@@ -88,6 +88,11 @@ def _own(plan: Plan, profile: Profile) -> dict[str, str]:
         for name, value in plan.params.items()
         if name in defaults and name not in plan.axes and (value != defaults[name] or name in fixed)
     }
+
+
+def _roles(plan: Plan, profile: Profile) -> dict[str, str]:
+    """Return the hosts of roles that the profile still has, where they differ from what it says now."""
+    return {role: text for role, text in plan.roles.items() if profile.roles.get(role) not in (None, text)}
 
 
 def _text(profile: Profile, name: str, value: ParamValue) -> str:
@@ -125,7 +130,7 @@ def _sweep(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> d
 
 
 def _planned(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str], repeat: int | None) -> list[Step]:
-    wanted = MatrixChoice(repeat, {}, not plan.no_precondition, roles=plan.roles)
+    wanted = MatrixChoice(repeat, {}, not plan.no_precondition, roles=_roles(plan, loaded.profile))
     return build_steps(loaded, overrides, wanted, plan.hosts)
 
 
