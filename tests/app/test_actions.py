@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from textual.binding import Binding
+from textual.dom import DOMNode
+from textual.screen import Screen
 
+import tui.app
+from tui.app.app import BenchtuiApp
 from tui.app.dialogs.help import commands_of
 from tui.app.frame.step_screen import KEYS_AT_80, fitting, footer_actions, footer_width
 from tui.app.terminal import actions
@@ -82,3 +90,21 @@ def test_the_palette_offers_every_command_of_a_screen_and_no_movement() -> None:
     labels = {action.label for action in commands_of("result")}
     assert {"IOPS", "copy"} <= labels
     assert not labels & {"left", "right", "up", "down", "top", "bottom", "page up", "page down"}
+
+
+def bound() -> Iterator[tuple[type[DOMNode], str]]:
+    """Yield every class of the app with each action that a key of its own leads to."""
+    for module in pkgutil.walk_packages(tui.app.__path__, "tui.app."):
+        for found in vars(importlib.import_module(module.name)).values():
+            if isinstance(found, type) and issubclass(found, DOMNode) and found.__module__ == module.name:
+                for binding in Binding.make_bindings(vars(found).get("BINDINGS", ())):
+                    yield found, binding.action
+
+
+def test_every_key_leads_to_an_action_that_there_is() -> None:
+    keys = list(bound())
+    assert len(keys) > 20
+    for owner, action in keys:
+        target, _, name = action.partition("(")[0].rpartition(".")
+        holders = {"": (owner, BenchtuiApp), "app": (BenchtuiApp,), "screen": (Screen,)}[target]
+        assert any(hasattr(each, f"action_{name}") for each in holders), f"{owner.__name__}: {action}"

@@ -19,6 +19,8 @@ from tests.patience import PATIENCE_S, wait_until
 from tui.app.app import BenchtuiApp
 from tui.app.dialogs.confirm import Confirm
 from tui.app.dialogs.help import HelpScreen
+from tui.app.widgets.lines import TextPane
+from tui.app.widgets.picklist import PickList
 from tui.cli import open_app
 from tui.engine.control import NotRunning, request
 from tui.engine.launch import launch
@@ -146,6 +148,27 @@ async def test_the_palette_finds_an_action_by_its_help_and_runs_it(home: Path) -
         await user.sees("Go to Profiles")
         await user.press("enter")
         await user.sees(lambda: user.scope == "profiles")
+
+
+async def test_the_list_of_keys_scrolls_while_a_search_is_typed(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await user.press("question_mark")
+        pane = user.app.screen.query_one(TextPane)
+        await user.press("down", "pagedown")
+        await user.sees(lambda: pane.scroll_offset.y > 1)
+        await user.press("pageup", "up")
+        await user.sees(lambda: pane.scroll_offset.y == 0)
+
+
+async def test_the_cursor_of_the_palette_moves_while_a_search_is_typed(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await user.press("ctrl+p")
+        picklist = user.app.screen.query_one(PickList)
+        first = picklist.cursor_key
+        await user.press("pagedown", "down")
+        assert picklist.cursor_key != first
+        await user.press("up", "pageup")
+        assert picklist.cursor_key == first
 
 
 async def test_the_palette_acts_on_the_screen_it_was_opened_on(home: Path) -> None:

@@ -18,7 +18,7 @@ from tui.app.dialogs.confirm import Dialog
 from tui.app.terminal import actions
 from tui.app.terminal.actions import SCREENS
 from tui.app.widgets.field import TextInput
-from tui.app.widgets.lines import TextPane
+from tui.app.widgets.lines import TextPane, Unit
 from tui.app.widgets.picklist import Heading, PickList
 from tui.text.line import ACCENT, HEADING, LABEL, TEXT, Line, labelled
 from tui.text.table import Column
@@ -90,10 +90,10 @@ class HelpScreen(Dialog[actions.Action | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "close", show=False),
         Binding("f1,enter", "dismiss", "close", show=False),
-        *(
-            Binding(key, f"list('{name}')", show=False)
-            for key, name in (("down", "down"), ("up", "up"), ("pagedown", "page_down"), ("pageup", "page_up"))
-        ),
+        Binding("down", "move('row', 1)", "down", show=False),
+        Binding("up", "move('row', -1)", "up", show=False),
+        Binding("pagedown", "move('page', 1)", "page down", show=False),
+        Binding("pageup", "move('page', -1)", "page up", show=False),
     ]
 
     def __init__(self, screen: str) -> None:
@@ -139,9 +139,9 @@ class HelpScreen(Dialog[actions.Action | None]):
         else:
             self.dismiss()
 
-    def action_list(self, name: str) -> None:
+    def action_move(self, unit: Unit, direction: int) -> None:
         """Scroll while the search field has the focus."""
-        getattr(self.query_one(TextPane), f"action_{name}")()
+        self.query_one(TextPane).action_move(unit, direction)
 
 
 HIDDEN = {"app.palette", "app.interrupt", "app.back"}
@@ -196,6 +196,6 @@ class Palette(HelpScreen):
         if chosen is not None:
             self.dismiss(chosen)
 
-    def action_list(self, name: str) -> None:
+    def action_move(self, unit: Unit, direction: int) -> None:
         """Move the cursor while the search field has the focus."""
-        getattr(self.picklist, f"action_{name}")()
+        self.picklist.action_move(unit, direction)
