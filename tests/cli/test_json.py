@@ -91,8 +91,13 @@ def test_json_and_a_document_on_stdout_are_refused(
     assert out == "" and err.count("\n") == 1
 
 
-def test_what_clean_could_not_do_is_in_its_document(run_id: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_clean_could_not_do_is_in_its_document(
+    run_id: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = home / "runs" / run_id / "run.json"
+    left = {"store": "s3/bench", "names": "x_*_4096", "count": 9, "bytes": 36864}
+    file.write_text(json.dumps({**json.loads(file.read_text()), "objects_left": [left]}))
     assert main(["clean", run_id, "--yes", "--json"]) == 4, "its hosts are not there"
     found = json.loads(capsys.readouterr().out)
-    assert found["run_id"] == run_id
+    assert (found["run_id"], found["objects_left"]) == (run_id, [left])
     assert all(host["error"] and not host["removed"] for host in found["hosts"]) and found["hosts"]

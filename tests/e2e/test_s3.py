@@ -106,8 +106,9 @@ def test_what_stays_in_the_bucket_is_named_and_not_claimed_to_be_removed(store: 
     assert code in (0, 1)
     (left,) = record["objects_left"]
     assert (left["store"], left["count"], left["bytes"]) == (f"{store.endpoint}/{BUCKET}", 20, 20 * 16384)
-    cleaned = benchtui(home, "clean", "last", "--yes")
+    cleaned = benchtui(home, "clean", "last", "--yes", "--json")
     assert cleaned.returncode == 4 and f"{store.endpoint}/{BUCKET}" in cleaned.stderr
+    assert json.loads(cleaned.stdout)["objects_left"] == [left]
     assert not any(method == "DELETE" for method, _ in store.seen)
 
 

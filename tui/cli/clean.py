@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from tui.engine.preflight.clean import Cleaning
     from tui.model.plan import Plan
+    from tui.model.record import RunRecord
     from tui.remote.connections import Connections
 
 ALL_GONE, SOME_STAYED = 0, 4
@@ -32,20 +33,22 @@ def main(args: argparse.Namespace) -> int:
     from tui.cli.shared.launching import terminal_asker
     from tui.journal.rundir import load_plan
     from tui.library.additions import check_over
+    from tui.library.load import load_record
     from tui.remote.fan_out import connections_of
 
     store = run_store()
     run_dir = store.resolve(args.run, last_of_all=True)
     store.check_hosts_ours(run_dir)
     check_over(run_dir)
-    plan = load_plan(run_dir)
+    plan, record = load_plan(run_dir), load_record(run_dir)
 
     async def work() -> tuple[int, list[Cleaning]]:
         async with connections_of(plan, paths().known_hosts, terminal_asker()) as connections:
-            return await clean_run(run_dir, plan, connections, sure=args.yes)
+            return await clean_run(run_dir, plan, record, connections, sure=args.yes)
 
     code, done = asyncio.run(work())
-    report(args, {"run_id": run_dir.name, "hosts": [as_json(each) for each in done]})
+    hosts, objects = [as_json(each) for each in done], [each.model_dump(mode="json") for each in record.objects_left]
+    report(args, {"run_id": run_dir.name, "hosts": hosts, "objects_left": objects})
     if not args.json:
         tell(done, done=True)
     return code
@@ -62,21 +65,21 @@ def as_json(cleaned: Cleaning) -> dict[str, object]:
     }
 
 
-async def clean_run(run_dir: Path, plan: Plan, connections: Connections, *, sure: bool) -> tuple[int, list[Cleaning]]:
+async def clean_run(
+    run_dir: Path, plan: Plan, record: RunRecord, connections: Connections, *, sure: bool
+) -> tuple[int, list[Cleaning]]:
     """Clean up behind one run over open connections; return the exit code, and what became of the files by host."""
     from tui.engine.preflight.clean import clean, created_of, look
     from tui.library.additions import keep_removed
-    from tui.library.load import load_record
     from tui.text.objects import left_texts
 
-    record = load_record(run_dir)
     created, kept = created_of(plan, record), left_texts(record.objects_left)
     for text in kept:
-        say(f"{text}: stay; benchtui removes no objects")
-    none_stayed = SOME_STAYED if kept else ALL_GONE
+        say(f"left in bucket {text}; benchtui does not delete objects")
+    code_if_gone = SOME_STAYED if kept else ALL_GONE
     if not created:
         say(f"{run_dir.name} left nothing on its hosts")
-        return none_stayed, []
+        return code_if_gone, []
     planned = await look(run_dir, created, connections)
     tell(planned, done=False)
     if any(each.goes for each in planned) and not sure and not agreed(run_dir.name):
@@ -88,7 +91,7 @@ async def clean_run(run_dir: Path, plan: Plan, connections: Connections, *, sure
 
     done = await clean(run_dir, created, connections, keep)
     say("")
-    return (SOME_STAYED if any(each.error or each.stays for each in done) else none_stayed), done
+    return (SOME_STAYED if any(each.error or each.stays for each in done) else code_if_gone), done
 
 
 def tell(found: list[Cleaning], *, done: bool) -> None:

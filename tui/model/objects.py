@@ -1,17 +1,22 @@
-"""Objects of a store, past any file of the hosts."""
+"""Objects of a store, past any file of the hosts: which are the same, and which are left."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from msgspec import Struct
+
+from tui.model.problem import UsageError
+
+NUMBER = "*"  # in the names of objects
 
 
 class ObjectSet(Struct, frozen=True, omit_defaults=True):
     """Objects of a store that a task works on, past any file of the host.
 
     `store` is host and bucket, by which a person agrees to lose what is in it. In `names`, the key of all of them, `*`
-    stands for what is counted.
+    stands for a number.
     """
 
     store: str
@@ -29,3 +34,103 @@ class ObjectSet(Struct, frozen=True, omit_defaults=True):
     def changes(self) -> bool:
         """Whether the objects are overwritten or deleted."""
         return self.does != ("get",)
+
+    def overlaps(self, other: ObjectSet) -> bool:
+        """Tell whether an object can be in both sets."""
+        return self.store == other.store and have_common_name(self.names, other.names)
+
+
+def have_common_name(one: str, other: str) -> bool:
+    """Tell whether a name fits both patterns, in which each `*` stands for a number."""
+    if one == other:
+        return True
+    if not _begins(_start(one), _start(other)) or not _begins(_end(one)[::-1], _end(other)[::-1]):
+        return False
+    seen, left = {(0, 0)}, [(0, 0)]
+    while left:
+        new = set(_next_places(one, other, *left.pop())) - seen
+        seen |= new
+        left += new
+    return (len(one), len(other)) in seen
+
+
+def _next_places(one: str, other: str, at: int, other_at: int) -> Iterator[tuple[int, int]]:
+    """Yield the places in both patterns behind the next character of a common name: a number may have more digits."""
+    mine, its = one[at : at + 1], other[other_at : other_at + 1]
+    if not mine or not its or (mine != its and not _is_digit_of_number(mine, its)):
+        return
+    yield at + 1, other_at + 1
+    if mine == NUMBER:
+        yield at, other_at + 1
+    if its == NUMBER:
+        yield at + 1, other_at
+
+
+def _is_digit_of_number(mine: str, its: str) -> bool:
+    return (mine == NUMBER and its.isdecimal()) or (its == NUMBER and mine.isdecimal())
+
+
+def _start(names: str) -> str:
+    return names.partition(NUMBER)[0]
+
+
+def _end(names: str) -> str:
+    return names.rpartition(NUMBER)[2]
+
+
+def _begins(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
+
+
+def check_apart(used: Iterable[tuple[str, ObjectSet]]) -> None:
+    """Raise UsageError when two hosts, or two jobs of one, overwrite or delete each other's objects.
+
+    `used`: the objects of each host that are used at the same time.
+    """
+    first: dict[tuple[str, str], tuple[str, ObjectSet]] = {}
+    for host, each in used:
+        known = first.setdefault(each.key, (host, each))
+        if known[1] is not each:
+            _check_two(known, (host, each))
+    nested: list[tuple[str, ObjectSet]] = []  # each begins with the literal start of the one before: no others overlap
+    for pair in sorted(first.values(), key=lambda pair: (pair[1].store, _start(pair[1].names))):
+        while nested and not _may_overlap(nested[-1][1], pair[1]):
+            nested.pop()
+        for other in nested:
+            _check_two(other, pair)
+        nested.append(pair)
+
+
+def _may_overlap(earlier: ObjectSet, each: ObjectSet) -> bool:
+    return earlier.store == each.store and _start(each.names).startswith(_start(earlier.names))
+
+
+def _check_two(one: tuple[str, ObjectSet], other: tuple[str, ObjectSet]) -> None:
+    (host, mine), (other_host, its) = one, other
+    if not (mine.changes or its.changes) or not mine.overlaps(its):
+        return
+    same = host == other_host
+    who = f"two jobs of {host}" if same else f"{host} and {other_host}"
+    names = " and ".join(dict.fromkeys((mine.names, its.names)))
+    advice = "give each job its own names" if same else "put {host} into the names"
+    raise UsageError(f"{who} use the same objects {names} in {mine.store}: {advice}")
+
+
+def objects_after(sets: Iterable[ObjectSet]) -> list[ObjectSet]:
+    """Return the objects that stay when these sets have been put, got and deleted one after the other.
+
+    A DELETE of fewer objects than were put leaves them: which ones are gone is not known.
+    """
+    left: dict[tuple[str, str], ObjectSet] = {}
+    for each in sets:
+        known = left.get(each.key)
+        if "put" in each.does:
+            left[each.key] = each if known is None or each.count > known.count else known
+        elif "delete" in each.does and known is not None and each.count >= known.count:
+            del left[each.key]
+    return list(left.values())
+
+
+def stores_of(sets: Iterable[ObjectSet]) -> list[str]:
+    """Return the stores that objects are in, each once."""
+    return list(dict.fromkeys(each.store for each in sets))

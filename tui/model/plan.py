@@ -453,6 +453,11 @@ class Plan(Struct, omit_defaults=True):
         """The steps that a search measures its points in; none of other plans."""
         return [] if self.search is None else [step for step in self.steps if not step.warmup]
 
+    @property
+    def objects(self) -> list[ObjectSet]:
+        """The objects that all steps use, in their order."""
+        return [each for step in self.steps for task in step.tasks for each in task.objects]
+
     def headline_of(self, step: Step) -> Headline | None:
         """Return what a step is about."""
         return step.headline or self.headline

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from tui.model.objects import ObjectSet
+from tui.model.objects import ObjectSet, objects_after
 from tui.model.plan import HostTask, Plan
 from tui.model.record import ObjectsLeft
 from tui.model.step_record import StepRecord
@@ -14,24 +14,19 @@ NOT_RUN = ("missing", "skipped")
 
 def objects_left(plan: Plan, steps: Sequence[StepRecord]) -> list[ObjectsLeft]:
     """Return the objects that were put and not all deleted since: a step that was cut off may have put fewer."""
-    left: dict[tuple[str, str], ObjectSet] = {}
-    for step, record in zip(plan.steps, steps, strict=True):
-        if record.state in NOT_RUN:
-            continue
-        for task in step.tasks:
-            gone, none = _deleted_all(task, record), _put_none(task, record)
-            for each in task.objects:
-                known = left.get(each.key)
-                if none:
-                    continue
-                if "put" in each.does:
-                    left[each.key] = each if known is None or each.count > known.count else known
-                elif gone and known is not None and each.count >= known.count:
-                    del left[each.key]
     return [
         ObjectsLeft(store=each.store, names=each.names, count=each.count, bytes=each.count * each.size_bytes)
-        for each in left.values()
+        for each in objects_after(_used(plan, steps))
     ]
+
+
+def _used(plan: Plan, steps: Sequence[StepRecord]) -> Iterator[ObjectSet]:
+    """Yield the objects that were put, got or deleted; a DELETE only where it is known to be complete."""
+    for step, record in zip(plan.steps, steps, strict=True):
+        for task in step.tasks if record.state not in NOT_RUN else ():
+            if not _put_none(task, record):
+                gone = _deleted_all(task, record)
+                yield from (each for each in task.objects if gone or "delete" not in each.does)
 
 
 def _put_none(task: HostTask, record: StepRecord) -> bool:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from tui.metrics import units
 from tui.model.objects import ObjectSet
 from tui.model.plain import some
-from tui.model.plan import Plan
 
 if TYPE_CHECKING:
     from tui.model.record import ObjectsLeft
@@ -23,17 +22,6 @@ def objects_text(objects: ObjectSet) -> str:
     return f"{does} {objects.count} {many} {objects.names} of {units.size(objects.size_bytes)}"
 
 
-def stores_of(plan: Plan) -> list[str]:
-    """Return the stores that a plan works on, each once."""
-    return list(dict.fromkeys(each.store for each in _objects(plan)))
-
-
-def stores_with_objects(plan: Plan) -> list[str]:
-    """Return the stores in which objects stay, unless the last step that uses them deletes them all."""
-    last = {each.key: each for each in _objects(plan)}
-    return list(dict.fromkeys(each.store for each in last.values() if each.does != ("delete",)))
-
-
 def left_texts(left: Sequence[ObjectsLeft]) -> list[str]:
     """Return which objects a run left in each store, with the names of the first few."""
     stores: dict[str, list[ObjectsLeft]] = {}
@@ -45,10 +33,6 @@ def left_texts(left: Sequence[ObjectsLeft]) -> list[str]:
 def _left_text(store: str, sets: Sequence[ObjectsLeft]) -> str:
     count, size = sum(each.count for each in sets), units.size(sum(each.bytes for each in sets))
     return f"{store}: up to {count} objects, {size}: {some([each.names for each in sets], NAMES_SHOWN)}"
-
-
-def _objects(plan: Plan) -> Iterable[ObjectSet]:
-    return (each for step in plan.steps for task in step.tasks for each in task.objects)
 
 
 def count_text(sets: Iterable[ObjectSet]) -> str:

@@ -12,12 +12,13 @@ from tui.capacity.budget import AFTER_OVER_S, lead_s, points_planned
 from tui.capacity.hold import HOLDS
 from tui.metrics import units
 from tui.metrics.repeat import repetitions_needed
+from tui.model.objects import objects_after, stores_of
 from tui.model.plain import some
 from tui.model.plan import Plan, Step, is_device, span_s, written_devices
 from tui.model.search import SAID
 from tui.model.shared_files import sharing_note
 from tui.record.cells import value_texts
-from tui.text.objects import count_text, stores_of, stores_with_objects
+from tui.text.objects import count_text
 
 STEPS_IN_FULL = 4  # of a plan with more, the first one stands for all
 NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|sixty|hundred"
@@ -62,8 +63,8 @@ def added_text(plan: Plan) -> str:
 
 def after_text(plan: Plan) -> str:
     """Return what becomes of test files: one program over all hosts may remove its own in its last phase."""
-    if stores_of(plan):
-        kept = stores_with_objects(plan)
+    if objects := plan.objects:
+        kept = stores_of(objects_after(objects))
         left = f"objects stay in {some(kept)}; benchtui removes none" if kept else "the last step deletes the objects"
         return left if kept else f"{left}; those of a run that is cut off stay"
     if not has_files(plan):
@@ -91,7 +92,7 @@ def targets_of(plan: Plan) -> list[str]:
     """Return what a plan works on: its devices, or the directory or path it is about."""
     files = [spec.path for step in plan.steps for task in step.tasks for spec in task.files]
     devices = list(dict.fromkeys(path for path in files if is_device(path)))
-    return [*stores_of(plan), *devices] or ([plan.target] if plan.target else [])
+    return [*stores_of(plan.objects), *devices] or ([plan.target] if plan.target else [])
 
 
 def time_note(plan: Plan) -> str:

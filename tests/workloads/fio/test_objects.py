@@ -15,12 +15,13 @@ from tui.engine.preflight.preview import check_names, overwrites
 from tui.engine.run.steps import fills_of
 from tui.engine.session.history import fills_of_objects
 from tui.model.objects import ObjectSet
-from tui.model.plan import Plan
+from tui.model.plan import Plan, at_once
 from tui.model.problem import UsageError
 from tui.model.profile import resolve_params
 from tui.remote.answers import HostProbe
 from tui.testing import Output, replay
 from tui.testing.replay import Replayed
+from tui.view.plan import after_text
 from tui.workloads.fio.workload import FioWorkload
 
 PRESETS = Path(__file__).parents[3] / "profiles" / "s3"
@@ -37,6 +38,13 @@ fio:
   jobs: {{a: {{{job}}}}}
 {prepare}
 headline: {{metric: iops, direction: {direction}}}
+"""
+TOGETHER = """\
+profile: my/suite
+title: Objects of two roles
+tool: suite
+roles: {deleters: 1, getters: rest}
+suite: [{together: [{profile: my/get, role: getters}, {profile: my/delete, role: deleters}]}]
 """
 NAMES = 'filename_format: "/bench/{host}/$jobnum.$filenum", filesize: 64k, nrfiles: 5, numjobs: 2'
 PUT_FIRST = "prepare: {precondition: {fill: 1, rounds: 0}}"
@@ -127,11 +135,17 @@ def test_objects_that_nothing_puts_are_not_measured(tmp_path: Path, job: str) ->
     [
         ("rw: write, fsync: 1, " + NAMES, "fsync: objects are not flushed"),
         ("rw: write, end_fsync: 1, " + NAMES, "end_fsync: objects are not flushed"),
-        ("rw: randread, direct: 1, " + NAMES, "direct: it is about files"),
+        ("rw: randread, direct: 1, " + NAMES, "direct: applies to files only"),
         ("rw: trimwrite, " + NAMES, "rw: fio sends every PUT after its first DELETE as a DELETE"),
-        ("rw: trim, time_based: 1, runtime: 5, " + NAMES, "time_based: objects would be deleted again"),
-        ("rw: trim, loops: 2, " + NAMES, "loops: objects would be deleted again"),
-        ("rw: write, http_verbose: 1, " + NAMES, "http_verbose: it prints headers"),
+        ("rw: trim, time_based: 1, runtime: 5, " + NAMES, "time_based: would delete objects twice"),
+        ("rw: trim, loops: 2, " + NAMES, "loops: would delete objects twice"),
+        ("rw: trim, io_size: 640k, " + NAMES, "io_size: would delete objects twice"),
+        ("rw: trim, io_limit: 640k, " + NAMES, "io_size: would delete objects twice"),
+        ("rw: randtrim, rw_sequencer: identical, " + NAMES, "rw_sequencer: would delete objects twice"),
+        ("rw: randtrim, percentage_random: 50, " + NAMES, "percentage_random: would delete objects twice"),
+        ("rw: trim, zonemode: strided, zonesize: 64k, zonerange: 128k, " + NAMES, "zonemode: would delete"),
+        ("rw: trim:64k, " + NAMES, "rw: would delete objects twice"),
+        ("rw: write, http_verbose: 1, " + NAMES, "http_verbose: prints request headers"),
         ("rw: randread, http_object_mode: range, " + NAMES, "http_object_mode: range is not supported"),
         ("rw: write, bssplit: 4k/50:8k/50, " + NAMES, "bssplit: all objects of a job have one size"),
         ("rw: write, http_pass: open, " + NAMES, "http_pass: a secret is never written down"),
@@ -157,9 +171,9 @@ def test_a_written_secret_is_not_repeated(tmp_path: Path) -> None:
         ('filename: "/bench/o", size: 640k, numjobs: 2', "its 2 workers use the same objects"),
         ('filename_format: "/bench/$filenum", filesize: 64k, nrfiles: 2, numjobs: 2', "needs $jobnum"),
         ('filename_format: "/bench/$jobnum", filesize: 64k, nrfiles: 2, numjobs: 2', "needs $filenum"),
-        ('filename: "/bench/o"', "nothing else says how many objects there are"),
-        ('filename: "/bench/o", size: 100k', "are no whole number of objects"),
-        ('filename: "/bench/$o", size: 64k', "a path that begins with / and has no other variables"),
+        ('filename: "/bench/o"', "set size or filesize"),
+        ('filename: "/bench/o", size: 100k', "is not a multiple of the object size"),
+        ('filename: "/bench/$o", size: 64k', "use no variables except $jobname, $jobnum and $filenum"),
     ],
 )
 def test_objects_whose_names_or_number_are_unsure_are_refused(tmp_path: Path, names: str, told: str) -> None:
@@ -181,6 +195,39 @@ def test_hosts_do_not_overwrite_each_others_objects(tmp_path: Path) -> None:
         own(tmp_path, f"rw: write, {shared}", hosts=2, direction="write")
     read = own(tmp_path, f"rw: randread, {shared}", hosts=2)
     assert [step.hosts for step in read.steps] == [["h1"], ["h1", "h2"]], "the first host puts what both get"
+
+
+def test_patterns_that_fit_the_same_object_are_the_same_objects(tmp_path: Path) -> None:
+    job = 'rw: write, filename: "/bench/x", filesize: 40k, bs: 4k}, b: {rw: write, bs: 4k, filesize: 4k, '
+    with pytest.raises(UsageError, match="two jobs of h1 use the same objects"):
+        own(tmp_path, job + 'filename_format: "/bench/x"', direction="write")
+
+
+@pytest.mark.parametrize("deletes", ["all", "{host}"])
+def test_roles_do_not_delete_what_another_role_gets_at_the_same_time(tmp_path: Path, deletes: str) -> None:
+    for name, rw, host in (("get", "randread", "all"), ("delete", "trim", deletes)):
+        job = f"rw: {rw}, {NAMES.replace('{host}', host)}"
+        text = PROFILE.format(job=job, prepare=PUT_FIRST, direction=rw.removeprefix("rand"))
+        (tmp_path / f"{name}.yaml").write_text(text.replace("my/objects", f"my/{name}"))
+    (tmp_path / "suite.yaml").write_text(TOGETHER)
+    loaded = Catalogue(tmp_path).load("my/suite")
+    if deletes == "all":
+        with pytest.raises(UsageError, match=r"h[12] and h[12] use the same objects"):
+            build_plan(loaded, Choices(HOSTS[:2]))
+    else:
+        assert len(list(at_once(build_plan(loaded, Choices(HOSTS[:2])).steps))[-1]) == 2
+
+
+@pytest.mark.parametrize(("deleted", "told"), [("100", "objects stay in"), ("1000", "the last step deletes")])
+def test_a_plan_that_deletes_fewer_objects_than_it_puts_says_that_objects_stay(
+    tmp_path: Path, deleted: str, told: str
+) -> None:
+    for name in ("put", "delete"):
+        text = (PRESETS / f"{name}.yaml").read_text()
+        (tmp_path / f"{name}.yaml").write_text(text.replace("profile: s3/", "profile: my/"))
+    members = f"[{{profile: my/put, set: {{objects: 1000}}}}, {{profile: my/delete, set: {{objects: {deleted}}}}}]"
+    (tmp_path / "both.yaml").write_text(f"profile: my/both\ntitle: Both\ntool: suite\nsuite: {members}\n")
+    assert after_text(build_plan(Catalogue(tmp_path).load("my/both"), Choices(HOSTS[:1]))).startswith(told)
 
 
 def test_a_bucket_must_be_named_to_put_into_it_or_delete_from_it() -> None:

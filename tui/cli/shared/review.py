@@ -6,9 +6,10 @@ import shlex
 from collections.abc import Iterator
 
 from tui.metrics import units
+from tui.model.objects import stores_of
 from tui.model.plan import HostTask, Plan, Step, written_devices
 from tui.record.progress import kind_text
-from tui.text.objects import objects_text, stores_of
+from tui.text.objects import objects_text
 from tui.view.plan import PlanPart, parts_of, plan_facts, steps_in_full, steps_text, time_text, values_text, warnings
 
 FILES_SHOWN = 4
@@ -59,7 +60,7 @@ def _axis_lines(part: PlanPart, indent: str) -> Iterator[str]:
 
 
 def _destroyed(plan: Plan) -> Iterator[str]:
-    stores = stores_of(plan)
+    stores = stores_of(plan.objects)
     for name in written_devices(plan):
         what = "objects in" if name in stores else "what is on"
         yield f"destroys  {what} {name}; to run it: --destroy {name}"

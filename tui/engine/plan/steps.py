@@ -14,9 +14,9 @@ from tui import workloads
 from tui.engine.plan.choices import OPTIONS, Words
 from tui.model.address import HostAddress
 from tui.model.alike import same_over, vain_axes
-from tui.model.objects import ObjectSet
+from tui.model.objects import ObjectSet, check_apart
 from tui.model.plain import HOSTS_AXIS
-from tui.model.plan import Headline, HostTask, Precondition, Step, Until
+from tui.model.plan import Headline, HostTask, Precondition, Step, Until, at_once
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.profile import ParamValue, Profile, Scalar, expand, parse_param, placeholders, resolve_params, value_text
 from tui.model.profile_check import said_twice
@@ -132,11 +132,12 @@ def _is_filled(task: HostTask, times: int, before: Sequence[Step]) -> bool:
 def _is_put(wanted: ObjectSet, times: int, before: Sequence[Step]) -> bool:
     """Tell whether a fill has put these objects as often, and no step since has deleted any."""
     for step in reversed(before):
-        same = [each for task in step.tasks for each in task.objects if each.key == wanted.key]
-        if any("delete" in each.does for each in same):
+        used = [each for task in step.tasks for each in task.objects]
+        if any("delete" in each.does and each.overlaps(wanted) for each in used):
             return False
         often = step.precondition.times if step.precondition is not None else 0
-        if step.is_fill and often >= times and any(each.count >= wanted.count for each in same):
+        put = any(each.key == wanted.key and each.count >= wanted.count for each in used)
+        if step.is_fill and often >= times and put:
             return True
     return False
 
@@ -200,10 +201,17 @@ def build_steps(
                     tag = loaded.profile.profile
                     raise UsageError(f"{tag}: more than {MAX_STEPS} steps; sweep less, or repeat less")
             steps += _at_the_same_time(found)
+    _check_objects(steps)
     if not steps:
         tag = loaded.profile.profile
         raise UsageError(f"{tag}: no point is left: every number of hosts leaves one without a share")
     return [replace(step, index=index, pause_s=step.pause_s if index else 0.0) for index, step in enumerate(steps)]
+
+
+def _check_objects(steps: Sequence[Step]) -> None:
+    """Raise UsageError when steps that run at the same time overwrite or delete each other's objects."""
+    for group in at_once(steps):
+        check_apart((task.host, each) for step in group for task in step.tasks for each in task.objects)
 
 
 def _own_steps(

@@ -23,9 +23,12 @@ from tui.workloads.fio.options import JobOptions, job_options
 DOES: dict[str, Literal["put", "get", "delete"]] = {"read": "get", "write": "put", "trim": "delete"}
 FLUSHES = ("fsync", "fdatasync", "sync_file_range", "end_fsync", "fsync_on_close")
 OF_FILES = ("direct", "buffered", "sync", "directory", "opendir", "invalidate", "create_on_open", "unlink")
-AGAIN = ("time_based", "loops", "norandommap", "random_distribution")  # an object may get its turn more than once
+# With these an object may get its turn more than once; number_ios only ends a job early.
+AGAIN = ("time_based", "loops", "io_size", "norandommap", "random_distribution", "percentage_random", "rw_sequencer",
+         "zonemode")  # fmt: skip
 SIZES = ("bsrange", "bssplit", "bs_unaligned")
-OFF = (None, "", "0", "none", "random")
+DELETED_TWICE = "would delete objects twice; fio counts deleting a missing object as success"
+OFF = (None, "", "0", "none", "random", "sequential")
 
 
 def object_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
@@ -40,9 +43,9 @@ def object_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
             yield name, "objects are not flushed: fio's http engine ends with an error"
     for name in OF_FILES:
         if job.get(name) not in OFF:
-            yield name, "it is about files; objects are past page cache and file systems of the host"
+            yield name, "applies to files only; objects bypass the host's page cache and file systems"
     if job.get("http_verbose") not in OFF:
-        yield "http_verbose", "it prints headers, with what they are signed by, among the figures"
+        yield "http_verbose", "prints request headers, signatures included, into fio's output"
     if job.get("http_object_mode") == "range":
         yield "http_object_mode", "range is not supported: fio would put each block over the whole object"
     yield from _size_problems(job)
@@ -63,9 +66,11 @@ def _delete_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
         return
     if access != ("trim",):
         yield "rw", "fio sends every PUT after its first DELETE as a DELETE; delete in a profile of its own"
+    if ":" in (job.get("rw") or ""):
+        yield "rw", DELETED_TWICE
     for name in AGAIN:
         if job.get(name) not in (*OFF, *(("1",) if name == "loops" else ())):
-            yield name, "objects would be deleted again, and fio counts what is not there as deleted"
+            yield name, DELETED_TWICE
 
 
 def object_sets(job: JobOptions) -> list[ObjectSet]:
@@ -85,7 +90,7 @@ def _counted(job: JobOptions, size: int) -> Iterator[tuple[str, int]]:
     files = len(named) or max(job.count("nrfiles"), 1)
     each = _file_bytes(job, files)
     if not each or each % size:
-        raise _unplanned(job, f"{each} bytes a file are no whole number of objects of {size} bytes")
+        raise _unplanned(job, f"file size {each} is not a multiple of the object size {size}")
     if named:
         apart = (job.size("offset_increment") or 0) >= each
         if job.numjobs > 1 and not apart and job.writes:
@@ -106,14 +111,15 @@ def _file_bytes(job: JobOptions, files: int) -> int:
     """Return the bytes of each file. Raises UsageError."""
     whole, each = job.size("size"), job.size("filesize")
     if each is None and whole is None:
-        raise _unplanned(job, "size or filesize is needed: nothing else says how many objects there are")
+        raise _unplanned(job, "set size or filesize: it gives the number of objects")
     return each if each is not None else (whole or 0) // files
 
 
 def _split(job: JobOptions, name: str) -> tuple[str, str]:
     """Return host and bucket, and the key: the first part of a path is the bucket, or stands for one in the host."""
     if not name.startswith("/") or "$" in name:
-        raise _unplanned(job, f"object name '{name}': allowed is a path that begins with / and has no other variables")
+        allowed = "must start with / and use no variables except $jobname, $jobnum and $filenum"
+        raise _unplanned(job, f"object name '{name}': {allowed}")
     bucket, _, key = name.lstrip("/").partition("/")
     host = job.get("http_host") or "localhost"
     return (f"{host}/{bucket}", key) if key else (host, bucket)
@@ -126,17 +132,6 @@ def _unplanned(job: JobOptions, why: str) -> UsageError:
 def sets_of(jobs: Sequence[JobOptions]) -> list[ObjectSet]:
     """Return the objects of the jobs of one host. Raises UsageError."""
     return [each for job in jobs if job.on_objects for each in object_sets(job)]
-
-
-def check_apart(tasks: Sequence[HostTask]) -> None:
-    """Raise UsageError when two hosts, or two jobs of one, overwrite or delete each other's objects."""
-    first: dict[tuple[str, str], tuple[str, ObjectSet]] = {}
-    for task in tasks:
-        for each in task.objects:
-            host, other = first.setdefault(each.key, (task.host, each))
-            if other is not each and (each.changes or other.changes):
-                hosts = f"{host} and {task.host}" if host != task.host else f"two jobs of {host}"
-                raise UsageError(f"{hosts} use the same objects {each.names} of {each.store}: put {{host}} into names")
 
 
 def check_put(tasks: Sequence[HostTask], *, put_first: bool) -> None:

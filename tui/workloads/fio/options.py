@@ -19,6 +19,7 @@ ALIASES = {
     "bsrange": "blocksize_range",
     "nrfiles": "nr_files",
     "offset": "fileoffset",
+    "io_size": "io_limit",
     "runtime": "timeout",
     "randrepeat": "allrandrepeat",
     "stonewall": "wait_for_previous",

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from tui.metrics.registry import in_order
 from tui.model.address import HostAddress
+from tui.model.objects import check_apart
 from tui.model.plan import FileSpec, HostTask, Step, is_device
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import ParamValue, Profile, host_params
@@ -18,7 +19,7 @@ from tui.workloads.fio.engines import engines_of
 from tui.workloads.fio.images import Image, has_images, images_of, images_used
 from tui.workloads.fio.jobfile import added_options, explicit_seed, render_options
 from tui.workloads.fio.layout import WRITES_WHOLE, by_size, files_of, job_name
-from tui.workloads.fio.objects import check_apart, check_put, fill_tasks, object_problems, sets_of
+from tui.workloads.fio.objects import check_put, fill_tasks, object_problems, sets_of
 from tui.workloads.fio.options import JobOptions, job_loads, job_options, waves
 
 JOB_FILE = "job.fio"
@@ -71,7 +72,7 @@ def planned_step(
         for host, (shared, jobs) in zip(hosts, resolved, strict=True)
     ]
     plans = [job_options(shared, jobs) for shared, jobs in resolved]
-    check_apart(tasks)
+    check_apart((task.host, each) for task in tasks for each in task.objects)
     check_put(tasks, put_first=_puts_first(profile))
     span = timing(plans[0]) if plans else Timing(0.0, 0.0, None)
     return Step(
