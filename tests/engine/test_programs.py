@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.preflight.programs import MACHINES, of_machine, read_program, with_programs
-from tui.engine.run.programs import bring_programs
+from tui.engine.run.programs import copy_programs
 from tui.engine.run.run import open_run
 from tui.model.address import HostAddress
 from tui.model.plan import Plan
@@ -58,7 +58,7 @@ def test_a_real_program_is_read_as_what_it_is() -> None:
 
 def test_a_program_that_is_not_static_is_told(tmp_path: Path) -> None:
     program(tmp_path / "fio", dynamic=True)
-    assert "not static" in with_programs(plan(), tmp_path, required=True).remarks[-1]
+    assert "dynamically linked" in with_programs(plan(), tmp_path, required=True).remarks[-1]
 
 
 def test_a_folder_without_what_the_plan_needs_is_refused_only_when_it_was_asked_for(tmp_path: Path) -> None:
@@ -76,14 +76,15 @@ def test_programs_of_mpi_are_not_brought_along(tmp_path: Path) -> None:
 
 def test_two_programs_for_one_machine_are_refused(tmp_path: Path) -> None:
     program(tmp_path / "fio")
+    program(tmp_path / "aarch64" / "fio", ARM)
     program(tmp_path / "x86_64" / "fio")
-    with pytest.raises(UsageError, match="same machine"):
+    with pytest.raises(UsageError, match="duplicate"):
         with_programs(plan(), tmp_path, required=True)
 
 
 async def test_a_program_that_changed_since_the_launch_is_not_brought_along(tmp_path: Path) -> None:
     here = platform.machine()
-    mine = program(tmp_path / here / "fio", {name: number for number, name in MACHINES.items()}[here])
+    mine = program(tmp_path / here / "fio", {name: number for (number, _), name in MACHINES.items()}[here])
     planned = with_programs(plan(), tmp_path, required=True)
     mine.write_bytes(mine.read_bytes() + b"changed")
     (run_dir := tmp_path / "20261128T000000Z-programs-0000").mkdir()
@@ -92,8 +93,14 @@ async def test_a_program_that_changed_since_the_launch_is_not_brought_along(tmp_
         (session,) = ctx.sessions
         await session.connect()
         with pytest.raises(HostError, match="changed since the launch"):
-            await bring_programs(ctx, session)
+            await copy_programs(ctx, session)
         await session.disconnect()
+
+
+def test_only_folders_of_machines_are_looked_into(tmp_path: Path) -> None:
+    program(tmp_path / "x86_64" / "fio")
+    program(tmp_path / "old" / "fio")
+    assert len(with_programs(plan(), tmp_path, required=True).carried) == 1
 
 
 @given(st.binary(max_size=200))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -11,7 +13,8 @@ from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.plan.reproduce import choices_again
 from tui.engine.preflight.missing_tools import without
-from tui.engine.session.history import History
+from tui.engine.preflight.rules import requirements_of
+from tui.engine.session.history import History, steps_beside
 from tui.judge.proof import chosen
 from tui.model.address import HostAddress
 from tui.model.event import StepEnded, StepStarted
@@ -33,6 +36,7 @@ fio:
 headline: {{metric: iops, direction: {direction}}}
 {more}
 """
+ALONE = "  - {profile: my/read, role: readers}\n"
 SUITE = """\
 profile: my/{name}
 title: A suite
@@ -60,6 +64,7 @@ OWN = {
     "same": load("same", "read", 10, file="data-h1"),
     "mixed": SUITE.format(name="mixed", reads="my/read", more=""),
     "twice": SUITE.format(name="twice", reads="my/read", more="repeat: 2"),
+    "often": SUITE.format(name="often", reads="my/read", more="repeat: 3").replace(ALONE, "", 1),
     "warmed": SUITE.format(name="warmed", reads="my/warm", more=""),
     "shared": SUITE.format(name="shared", reads="my/same", more=""),
     "refused": SUITE.format(name="refused", reads="my/swept", more=""),
@@ -110,6 +115,16 @@ def test_a_suite_with_roles_is_repeated_as_a_whole(catalogue: Catalogue) -> None
     assert [step.repetition for step in made.steps] == [1, 1, 1, 2, 2, 2]
 
 
+def test_no_host_runs_two_loads_at_once_however_often_the_suite_is_repeated(catalogue: Catalogue) -> None:
+    made = plan(catalogue, "often")
+    groups = list(at_once(made.steps))
+    assert [len(group) for group in groups] == [2, 2, 2]
+    hosts = [[host for step in group for host in step.hosts] for group in groups]
+    assert all(len(each) == len(set(each)) for each in hosts)
+    assert [[step.index for step in steps_beside(made, index)] for index in (0, 3)] == [[0, 1], [2, 3]]
+    assert made.expected_s == 3 * 30
+
+
 def test_warm_ups_come_before_what_is_measured_together(catalogue: Catalogue) -> None:
     made = plan(catalogue, "warmed")
     assert [(step.warmup, step.role) for step in made.steps] == [
@@ -156,3 +171,21 @@ def test_no_counter_experiment_is_about_what_ran_beside_others(alone: bool, step
     else:
         with pytest.raises(UsageError, match="at the same time"):
             chosen(record, step)
+
+
+def test_a_host_needs_the_load_generators_of_its_own_role_alone() -> None:
+    suite = """
+profile: my/tools
+title: Two tools
+tool: suite
+roles: {metadata: 1, readers: rest}
+suite:
+  - together:
+      - {profile: elbencho/files-stat, role: metadata}
+      - {profile: weka/read-latency, role: readers}
+"""
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "tools.yaml").write_text(suite)
+        made = plan(Catalogue(Path(folder)), "tools")
+    needs = {host: [need.command for need in requirements_of(made, host)][:1] for host in ("h1", "h2")}
+    assert needs == {"h1": ["elbencho"], "h2": ["fio"]}

@@ -89,3 +89,10 @@ def test_the_next_step_alone_has_all_hosts_again() -> None:
     events: list[AnyEvent] = [StepEnded(t=23.0, step=0), StepEnded(t=23.0, step=1), StepStarted(t=24.0, step=2)]
     state = begun().apply_all(events)
     assert (state.step, list(state.hosts_shown), state.measuring) == (2, [*WRITERS, *READERS], {})
+
+
+def test_steps_that_are_made_again_together_begin_anew() -> None:
+    state = begun().apply_all([HostState(t=3.0, host=host, state="armed") for host in (*WRITERS, *READERS)])
+    again = [StepStarted(t=30.0, step=step, attempt=2, hosts=hosts) for step, hosts in ((0, WRITERS), (1, READERS))]
+    state.apply_all(again)
+    assert (state.armed, state.beside.steps, state.measuring) == (set(), [0, 1], {})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tui.cli.shared.common import add_host_files, load_fleet, pairs, paths, say, user_settings
 from tui.cli.shared.experiments import add_bounds, wish_of
-from tui.model.problem import UsageError, did_you_mean
+from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.quantities import parse_duration
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tui.engine.inputs.profiles import LoadedProfile
     from tui.engine.plan.search import Kind, SearchChoice
     from tui.model.plan import Plan
+    from tui.model.profile import Profile
 
 STREAM_HELP = "follow the run in a format of `benchtui export`: to stdout, a file, or an http address that takes it"
 HOSTS_HELP = (
@@ -38,7 +39,7 @@ EXAMPLES = (
     "nodeset -e @io | benchtui run demo/quick --hosts - --yes"
 )
 LEASE_HELP = "stop the load on hosts this long after they lost contact (default: `lease` of benchtui config, 60s)"
-WITH_HELP = "bring load generators of this folder to the hosts for this run: DIR/fio, DIR/aarch64/fio"
+WITH_HELP = "copy load generators from this folder to the hosts for this run (DIR/fio, DIR/aarch64/fio)"
 ROLE_HELP = "hosts of a role of a suite: a number, a share such as 50%%, rest, or names, ranges, @groups"
 NEVER_S = 10 * 365 * 86400.0
 
@@ -205,7 +206,7 @@ def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Pla
     fleet, wanted = load_fleet(args), user_settings()
     lease_s = wanted.lease_s if args.lease is None else lease_of(args.lease, sure=args.yes)
     fleet.context = fleet.context._replace(tell=say, may_allocate=not args.dry_run)
-    roles = pairs(args.roles, "--role")
+    roles = roles_of(loaded.profile, args.roles)
     in_roles = [text for text in roles.values() if is_named(text)]
     hosts, servers = fleet.resolve(args.hosts or in_roles or wanted.hosts), fleet.resolve(args.servers)
     choices = Choices(
@@ -235,15 +236,27 @@ def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Pla
     return plan
 
 
+def roles_of(profile: Profile, words: list[str]) -> dict[str, str]:
+    """Return the hosts by role of --role. Raises UsageError, before any host is asked for, for what is none."""
+    from tui.model.roles import chosen_roles
+
+    given = pairs(words, "--role")
+    try:
+        chosen_roles(profile.roles, given)
+    except UsageError as error:
+        raise UsageError([Problem(f"--role: {each.message}") for each in error.problems]) from None
+    return given
+
+
 def with_own_programs(plan: Plan, given: str | None, usual: Path | None) -> Plan:
-    """Return a plan that brings along the load generators of --with, or of the settings. Raises UsageError."""
+    """Return a plan that copies the load generators of --with, or of the settings. Raises UsageError."""
     if not given and usual is None:
         return plan
     from pathlib import Path
 
     from tui.engine.preflight.programs import with_programs
 
-    return with_programs(plan, Path(given or usual or "."), required=bool(given))
+    return with_programs(plan, Path(given or usual or ".").expanduser(), required=bool(given))
 
 
 def profile_from(args: argparse.Namespace) -> LoadedProfile:

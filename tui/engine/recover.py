@@ -44,6 +44,10 @@ async def _find_on(ctx: RunContext, history: History, session: HostSession) -> N
             _note(ctx, history, session, match, released=status.done or status.out_bytes > 0)
 
 
+def _step_started(step: Step, attempt: int) -> StepStarted:
+    return StepStarted(t=0.0, step=step.index, attempt=attempt, hosts=step.hosts if step.together else [])
+
+
 def _not_asked(session: HostSession, error: HostError) -> None:
     session.problem("connect", "host-lost", f"leftovers unknown: {error.message}")
 
@@ -54,7 +58,7 @@ def _note(ctx: RunContext, history: History, session: HostSession, match: re.Mat
         return
     seen = history.at(index)
     if seen.state == "missing" or attempt > seen.attempt:
-        history.take(ctx.journal.append(StepStarted(t=0.0, step=index, attempt=attempt)))
+        history.take(ctx.journal.append(_step_started(ctx.plan.steps[index], attempt)))
         seen = history.at(index)
     phase: PhaseName = "measure" if match["phase"] == "measure" else "layout"
     known = (phase, session.name) in seen.loads or session.name in seen.results
@@ -219,9 +223,11 @@ async def _adopt_if_any(ctx: RunContext, history: History) -> set[int]:
     await find_loads(ctx, history)
     close_measured_steps(ctx, history)
     unfinished = history.unfinished(ctx.plan)
-    if unfinished and (await adopt(ctx, history, unfinished)).whole:
-        return {step.index for step in steps_beside(ctx.plan, max(unfinished))}
-    return set()
+    if not unfinished or not (await adopt(ctx, history, unfinished)).whole:
+        return set()
+    group = steps_beside(ctx.plan, max(unfinished))
+    ended_before = [step for step in group if step.index not in unfinished]
+    return {step.index for step in group} if all(map(ctx.is_whole, ended_before)) else set()
 
 
 async def connect_again(ctx: RunContext, failed: Callable[[HostSession, HostError], None] | None = None) -> None:
@@ -241,14 +247,18 @@ async def adopt(ctx: RunContext, history: History, unfinished: dict[int, list[Ta
     """Follow the commands of the steps that were going on to their end."""
     if not any(task.phase == "measure" for tasks in unfinished.values() for task in tasks):
         return await _adopt_layout(ctx, history, max(unfinished), unfinished[max(unfinished)])
-    found = await asyncio.gather(*(_adopt_step(ctx, history, index, tasks) for index, tasks in unfinished.items()))
+    adopting = (_adopt_step(ctx, history, index, tasks) for index, tasks in unfinished.items())
+    ends = await asyncio.gather(*adopting, return_exceptions=True)  # one that fails leaves the others to their end
+    if faults := [end for end in ends if isinstance(end, BaseException)]:
+        raise faults[0]
+    found = [end for end in ends if isinstance(end, AdoptedStep)]
     return AdoptedStep(all(each.alive for each in found), all(each.whole for each in found))
 
 
 async def _adopt_step(ctx: RunContext, history: History, index: int, tasks: list[TaskStarted]) -> AdoptedStep:
     step = replace(ctx.plan.steps[index], attempt=history.at(index).attempt)
     measured = {task.host: task for task in tasks if task.phase == "measure"}
-    if not measured:  # others were armed already when this one was
+    if not measured:  # not armed when the engine died
         return AdoptedStep(alive=False, whole=False)
     journalled_ms = {host: seen.last_ms for host, seen in history.at(index).telemetry.items()}
     await ctx.telemetry.begin(step, ctx.taking_part(step), ctx.servers, journalled_ms)

@@ -231,11 +231,13 @@ class RunState:
         if event.phase not in ("layout", "measure"):
             return
         if self.resumed and event.phase == "measure" and (known := self.at_step(event.step or 0).measurement):
-            self.phase_started_t = known.started_t  # it goes on, or what it lacked is collected
+            if event.step == self.step:
+                self.phase_started_t = known.started_t  # it goes on, or what it lacked is collected
             if known is not self.current:
                 self._enter(known)
             return
-        self.phase_bytes = 0
+        if event.step == self.step:
+            self.phase_bytes = 0
         measurement = Measurement(
             self.clock, event.phase, event.step, event.t, for_record=self.for_record, tails_open_s=self.tails_open_s
         )
@@ -348,7 +350,8 @@ class RunState:
     @HANDLERS.on(StepStarted)
     def _on_step_started(self, event: StepStarted) -> None:
         self.step = event.step
-        if not event.hosts or not any(self.at_step(step).state == "running" for step in self.beside.steps):
+        going = [self.at_step(step) for step in self.beside.steps if step != event.step]
+        if not event.hosts or not any(step.state == "running" and step.attempt >= event.attempt for step in going):
             self.beside.clear()
             self.armed.clear()
             for view in self.hosts.values():
@@ -467,26 +470,13 @@ class RunState:
     @HANDLERS.on(RunEnded)
     def _on_run_ended(self, event: RunEnded) -> None:
         self.end, self.state, self.reason = event, event.state, event.reason
-        self.current.silence()
+        for measurement in (self.current, *self.measuring.values()):
+            measurement.silence()
 
-    @HANDLERS.on(TaskStarted)
-    def _on_task_started(self, event: TaskStarted) -> None:
-        self.commands.append(event)
-
-    @HANDLERS.on(Artefact)
-    def _on_artefact(self, event: Artefact) -> None:
-        self.artefacts.append(event)
-
-    def _files_on(self, host: str) -> HostFiles:
-        return self.files.setdefault(host, HostFiles())
-
-    @HANDLERS.on(FileCreated)
-    def _on_file_created(self, event: FileCreated) -> None:
-        self._files_on(event.host).create(event)
-
-    @HANDLERS.on(FilesRemoved)
-    def _on_files_removed(self, event: FilesRemoved) -> None:
-        self._files_on(event.host).remove(event)
+    HANDLERS.on(TaskStarted)(lambda self, event: self.commands.append(event))
+    HANDLERS.on(Artefact)(lambda self, event: self.artefacts.append(event))
+    HANDLERS.on(FileCreated)(lambda self, event: self.files.setdefault(event.host, HostFiles()).create(event))
+    HANDLERS.on(FilesRemoved)(lambda self, event: self.files.setdefault(event.host, HostFiles()).remove(event))
 
     @HANDLERS.on(SampleStamp)
     def _on_stamp(self, event: SampleStamp) -> None:

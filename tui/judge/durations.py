@@ -115,15 +115,14 @@ def _bound_s(parts: Sequence[Counted]) -> float:
 @step_check(
     "roles-overlap",
     "Overlap of roles",
-    rule=f"profiles that run together measure at the same time for {units.share(TOGETHER)} of their time",
-    advice="Give profiles that run together the same runtime and ramp, and files that are laid out; quote the figures "
-    "of each as measured beside the others for that share of the time.",
+    rule=f"each role runs beside the others for at least {units.share(TOGETHER)} of its measured time",
+    advice="Use the same runtime and ramp for all roles and lay out files first; state the overlap with the figures.",
     source="first and last measured I/O of the hosts of each step, on the clock of the jump host",
     live=False,
 )
 def roles_overlap(at: StepEvidence) -> Iterator[CheckResult]:
-    """The figures of a role are about a storage that serves the others too. When these started later or ended
-    earlier, a part of the time was measured without them."""
+    """A role's figures describe storage that serves the other roles too. If another role started late or ended early,
+    part of the measurement ran without it."""
     if not at.step.together:
         raise UnknownError(Moot.ALONE)
     own, others = _span(at), {step.step.role: _span(step) for step in at.beside}

@@ -282,7 +282,7 @@ class Step(Struct, omit_defaults=True):
     drop_caches: Literal["no", "try", "require"] | None = None
     added_options: dict[str, str] = field(default_factory=dict)  # what benchtui adds to the profile's job, by name
     provider: Provider | None = None  # what brought the load generator, when that is another package
-    role: str = ""  # of the suite that it has its hosts from
+    role: str = ""  # of the suite, whose hosts run it
     beside: list[str] = field(default_factory=list)  # roles of the steps that run at the same time
     together: int = 0  # steps with the same number, other than 0, run at the same time on different hosts
 

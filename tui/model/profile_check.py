@@ -170,7 +170,7 @@ def _role_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem
     used = {member.role for member in profile.members}
     for role in profile.roles:
         if role not in used:
-            message = f"role '{role}' is used by no profile of the suite"
+            message = f"no profile of the suite uses role '{role}'"
             yield document.problem(("roles", role), message, True, "missing-suite")
     if len([role for role, text in profile.roles.items() if text == REST]) > 1:
         yield document.problem(("roles",), f"'{REST}' is allowed for one role", key=True)
@@ -179,9 +179,9 @@ def _role_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem
         for inner, member in enumerate(stage if len(stage) > 1 else []):
             place = ("suite", index, "together", inner)
             if member.role is None:
-                yield document.problem(place, "missing key 'role': profiles that run together need one each")
+                yield document.problem(place, "missing key 'role': each profile under 'together' needs its own")
             elif member.role in seen:
-                yield document.problem((*place, "role"), f"role '{member.role}' runs one profile at a time")
+                yield document.problem((*place, "role"), f"role '{member.role}' is used twice under this 'together'")
             seen.add(member.role or "")
 
 

@@ -77,14 +77,16 @@ class Together(MatrixSpec):
 
 
 def _form(entry: object) -> str:
-    """Return which form an entry of a suite has, so that an error is about that form alone."""
+    """Return which form an entry of a suite has, so that an error is about that form alone; no key is called so."""
     if isinstance(entry, Together) or (isinstance(entry, dict) and "together" in entry):
-        return "together"
-    return "member" if isinstance(entry, SuiteMember | dict) else "tag"
+        return "several profiles"
+    return "one profile" if isinstance(entry, SuiteMember | dict) else "a tag"
 
 
 SuiteEntry = Annotated[
-    Annotated[SuiteMember, Tag("member")] | Annotated[Together, Tag("together")] | Annotated[str, Tag("tag")],
+    Annotated[SuiteMember, Tag("one profile")]
+    | Annotated[Together, Tag("several profiles")]
+    | Annotated[str, Tag("a tag")],
     Discriminator(_form),
 ]
 

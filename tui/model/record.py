@@ -206,7 +206,7 @@ class CellRecord(RecordPart):
 
     key: str = Field(description="name: the profile and the swept values")
     profile: str | None = Field(None, description="tag of the profile, when it is a member of a suite")
-    role: str | None = Field(None, description="role of a suite that its steps have their hosts from")
+    role: str | None = Field(None, description="suite role whose hosts ran it")
     beside: list[str] = Field(default_factory=list, description="roles of the steps that ran at the same time")
     point: dict[str, Scalar] = Field(default_factory=dict, description="values that are swept, of 'hosts' too")
     steps: list[int] = Field(description="indices of its steps, warm-ups left out")
@@ -324,10 +324,10 @@ class ImportRecord(RecordPart):
 
 
 class CarriedRecord(RecordPart):
-    """A program of the user's own that the hosts had for the time of the run."""
+    """A load generator of the user's own that was copied to the hosts for the run."""
 
     name: str = Field(description="name of the program: fio")
-    path: str = Field(description="where it was on the machine that led the run")
+    path: str = Field(description="path on the jump host")
     sha256: str = Field(description="its checksum, also on the hosts")
     bytes: int = Field(description="its size")
     machine: str = Field(description="the machine that it is for, as uname -m names it")
@@ -339,7 +339,7 @@ class ProvenanceRecord(RecordPart):
     benchtui_version: str | None = Field(None, description="version that made the run")
     tool_versions: dict[str, str] = Field(default_factory=dict, description="version of the load generator, by host")
     jump_host: dict[str, str] = Field(default_factory=dict, description="the machine that led the run")
-    carried: list[CarriedRecord] = Field(default_factory=list, description="programs that were brought along")
+    carried: list[CarriedRecord] = Field(default_factory=list, description="load generators copied to the hosts")
     commands: list[CommandRecord] = Field(default_factory=list, description="every command, in order")
     artefacts: list[ArtefactRecord] = Field(default_factory=list, description="files kept in the run directory")
     journal: JournalRecord | None = Field(None, description="the journal that the record was derived from")

@@ -16,7 +16,7 @@ _SHARE = re.compile(r"(\d{1,3})\s*%", re.ASCII)
 
 
 def in_role(profile: str, role: str | None, beside: Sequence[str]) -> str:
-    """Return what tells a profile in a role from the same one elsewhere, or alone: ``a/b as readers with writers``."""
+    """Return a profile's name with its role and the roles beside it: ``a/b as readers with writers``."""
     others = f" with {', '.join(beside)}" if beside else ""
     return f"{profile} as {role}{others}" if role else profile
 
@@ -25,7 +25,7 @@ def parse_role(value: object) -> str:
     """Return what a role says of its hosts, as text. Raises ValueError with what is allowed."""
     text = str(value).strip()
     if isinstance(value, bool) or not text:
-        raise ValueError(f"allowed are {FORMS}")
+        raise ValueError(f"allowed: {FORMS}")
     if text.isdecimal() and not 1 <= int(text) <= hostspec.MOST_HOSTS:
         raise ValueError(f"a number of hosts is from 1 to {hostspec.MOST_HOSTS}")
     if (share := _SHARE.fullmatch(text)) and not 1 <= int(share[1]) <= 99:
@@ -35,7 +35,7 @@ def parse_role(value: object) -> str:
             for part in hostspec.split(text):
                 _check_part(part)
         except UsageError as error:
-            raise ValueError(f"{error.problems[0].message}; allowed are {FORMS}") from None
+            raise ValueError(f"{error.problems[0].message}; allowed: {FORMS}") from None
     return text
 
 
@@ -79,14 +79,14 @@ def _named(role: str, text: str, hosts: Sequence[HostAddress]) -> list[HostAddre
             found = [host for host in hosts if host.name in names]
         if not found:
             known = some(host.name for host in hosts)
-            raise UsageError(f"role {role}: {part} is none of the hosts of this run: {known}")
+            raise UsageError(f"role {role}: no host of this run matches {part}; hosts: {known}")
         wanted |= {host.name: host for host in found}
     return list(wanted.values())
 
 
 def _check_part(part: str) -> None:
     if part.startswith("!") or hostspec.source_of(part) is not None:
-        raise UsageError(f"'{part}': a role takes hosts that the run has")
+        raise UsageError(f"'{part}' is not allowed in a role; name hosts, ranges or @groups of this run")
     hostspec.check_part(part)
 
 
@@ -106,7 +106,7 @@ def _count(text: str, hosts: int) -> int:
 
 def _too_few(roles: Mapping[str, str], role: str, wanted: int, left: int) -> str:
     split = ", ".join(f"{name}: {text}" for name, text in roles.items())
-    return f"role {role}: {wanted} host{'s' * (wanted > 1)} wanted, {left} left ({split}); name more with --hosts"
+    return f"role {role}: {wanted} host{'s' * (wanted > 1)} wanted, {left} left ({split}); choose more hosts"
 
 
 def chosen_roles(roles: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:

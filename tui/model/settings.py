@@ -148,7 +148,7 @@ KEYS = (
         '["/srv/team/runs"]',
         take_paths,
     ),
-    Key("programs", "load generators that runs bring to the hosts, without --with", PATHS, "~/static", take_path),
+    Key("programs", "folder of load generators to copy to hosts, without --with", PATHS, "~/static", take_path),
     Key("report", "write report.html into the directory of each run at its end", "true, false", "true", take_flag),
 )
 NAMES = tuple(key.name for key in KEYS)

@@ -414,7 +414,7 @@ class StepRecord(RecordPart):
     params: dict[str, Scalar] = Field(default_factory=dict, description="parameters that this step ran with")
     repetition: int = Field(1, description="which repetition of the same measurement, from 1")
     profile: str | None = Field(None, description="tag of the profile, when it is a member of a suite")
-    role: str | None = Field(None, description="role of a suite that it has its hosts from")
+    role: str | None = Field(None, description="suite role whose hosts ran it")
     beside: list[str] = Field(default_factory=list, description="roles of the steps that ran at the same time")
     together: int | None = Field(None, description="steps with the same number ran at the same time; null: alone")
     cell: str | None = Field(None, description="cell of the matrix: the same for repetitions of one point")

@@ -101,7 +101,7 @@ class Agent:
     """Speaks to the agent on one host for one run."""
 
     def __init__(self, transport: Transport, run_id: str, *, carries: bool = False) -> None:
-        self.carries = carries  # the run brings programs along
+        self.carries = carries  # the run copies programs to the host
         self.transport = transport
         self.run_id = run_id
         self.host = transport.address.name
@@ -302,14 +302,14 @@ class Agent:
         return parse_answer(await self.transport.call(script, timeout_s), script.token, self.host)
 
     async def carry(self, name: str, packed: str, sha256: str) -> str:
-        """Bring a program along, gzip in base64, unless it is here already; return its path. Raises HostError."""
+        """Copy a program, gzip in base64, to the host unless it is there; return its path. Raises HostError."""
         if path := await self._carried(name, sha256):
             return path
         for at in range(0, len(packed), PIECE):
             await self.call("carry", self.run_id, self.mark, name, str(int(at == 0)), packed[at : at + PIECE])
         if path := await self._carried(name, sha256):
             return path
-        raise HostError("carry-failed", self.host, f"{name} did not arrive whole in the agent's directory under /tmp")
+        raise HostError("carry-failed", self.host, f"{name}: checksum mismatch after the copy to /tmp; is /tmp full?")
 
     async def _carried(self, name: str, sha256: str) -> str:
         return (await self.call("carried", self.run_id, self.mark, name, sha256)).values.get("path", "")

@@ -80,7 +80,7 @@ class Script(Struct, frozen=True):
         """Return the call of `bt_WORD` with the other words as its arguments, made for `caller`: RUN/HOST.
 
         `environ` is exported before the call: the script comes over stdin, so its values stand in no command line.
-        `carries`: programs that the run brought along are found before those of the host.
+        `carries`: programs that the run copied to the host are found before its own.
         """
         command, *arguments = words
         exports = "".join(f"export {name}={shlex.quote(value)}; " for name, value in (environ or {}).items())

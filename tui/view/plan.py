@@ -330,7 +330,7 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
         yield PlanFact("proves", f"{plan.proves.kind} as the bottleneck of {plan.proves.run_id}, {plan.proves.limiter}")
         yield PlanFact("", f"predicted with {SAID[experiment.change]}: {experiment.prediction.text}")
     for each in plan.carried:
-        yield PlanFact("brings", f"{each.name} for {each.machine}", f"  {units.size(each.bytes)} from {each.path}")
+        yield PlanFact("copies", f"{each.name} for {each.machine}", f"  {units.size(each.bytes)} from {each.path}")
     if added := added_text(plan):
         yield PlanFact(ADDS, added, "  (to the profile's options; see the job file)")
 

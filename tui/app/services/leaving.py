@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
 from functools import partial
 from pathlib import Path
@@ -39,9 +38,11 @@ async def _stop_and_leave(shell: AppShell, run_dir: Path) -> None:
     """Ask the engine to stop and keep what was measured, then leave."""
     from tui.engine.control import request
 
-    with contextlib.suppress(BenchtuiError):
-        await asyncio.to_thread(request, run_dir, {"verb": "stop", "by": "app"})
     shell.farewell = f"run {run_dir.name} is stopping; see it with: benchtui runs show {run_dir.name}"
+    try:
+        await asyncio.to_thread(request, run_dir, {"verb": "stop", "by": "app"})
+    except BenchtuiError as error:
+        shell.farewell = f"run {run_dir.name} was not stopped: {error}"
     shell.exit()
 
 

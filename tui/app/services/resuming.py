@@ -177,11 +177,10 @@ async def resume_run(shell: AppShell, run_dir: Path) -> None:
             shell.notify("nothing to resume")
             return
         mode = await ask_to_resume(shell, run_dir, missing)
+        if mode is not None:
+            await resume(run_dir, mode, shell.open_live, shell.answer_questions)
     except BenchtuiError as error:
         shell.notify(str(error), severity="warning")
-        return
-    if mode is not None:
-        await resume(run_dir, mode, shell.open_live, shell.answer_questions)
 
 
 class MissingSteps(Struct, frozen=True):

@@ -267,7 +267,7 @@ LIVE = (
         "all of host",
         "Show all of the host or server under the cursor: telemetry, facts, messages, command",
     ),
-    Action("live.job", ("J",), "job", "Show the next job or role alone; after the last one all together", footer=3),
+    Action("live.job", ("J",), "job", "Show the next job or role; after the last job, all jobs together", footer=3),
     Action("live.sort", ("s",), "sort", "Sort the hosts by the next column", footer=4),
     Action("live.reverse", ("S",), "reverse", "Turn the order of the hosts round"),
     Action("live.log", ("L",), "log", "Show all messages, or the hosts again", footer=6),

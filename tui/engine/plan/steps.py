@@ -200,7 +200,7 @@ def build_steps(
                 if len(steps) + len(found) > MAX_STEPS:
                     tag = loaded.profile.profile
                     raise UsageError(f"{tag}: more than {MAX_STEPS} steps; sweep less, or repeat less")
-            steps += _at_the_same_time(found)
+            steps += _at_the_same_time(found, 1 + max((step.together for step in steps), default=0))
     _check_objects(steps)
     if not steps:
         tag = loaded.profile.profile
@@ -224,11 +224,15 @@ def _own_steps(
     return list(with_fill(planned.profile, own, before))
 
 
-def _at_the_same_time(steps: Sequence[Step]) -> list[Step]:
-    """Return the steps of one stage of a suite: first what is not measured, each alone, then the rest together."""
+def _at_the_same_time(steps: Sequence[Step], number: int) -> list[Step]:
+    """Return the steps of one stage of a suite: first what is not measured, each alone, then the rest together.
+
+    `number`: that of the group, another one for each stage and round of the suite.
+    """
     if not any(step.together for step in steps):
         return list(steps)
-    return [*(replace(step, together=0) for step in steps if step.warmup), *(step for step in steps if not step.warmup)]
+    before = [replace(step, together=0) for step in steps if step.warmup]
+    return [*before, *(replace(step, together=number) for step in steps if not step.warmup)]
 
 
 def roles_of(profile: Profile, wanted: MatrixChoice, hosts: Sequence[HostAddress]) -> dict[str, list[HostAddress]]:
@@ -425,7 +429,7 @@ def _one(
         until=planned.until if planned.member else None,
         role=planned.role,
         beside=list(planned.beside),
-        together=planned.stage + 1 if planned.beside else 0,
+        together=1 if planned.beside else 0,
     )
 
 

@@ -266,7 +266,8 @@ def _judged(
     from tui.engine.preflight.programs import is_carried
     from tui.engine.preflight.rules import in_use_by, judge_host
 
-    problems = [message for code, message in judge_host(plan, host, findings) if not is_carried(plan, code)]
+    machine = str(findings.probe.values.get("arch"))
+    problems = [message for code, message in judge_host(plan, host, findings) if not is_carried(plan, code, machine)]
     in_use = holder is not None and not (plan.take_locks or plan.wait_s)
     if holder is not None and in_use:
         problems.append(in_use_by(holder))

@@ -164,7 +164,7 @@ async def look_at(plan: Plan, host: str, ask: Ask, made: Files) -> HostFindings:
     tasks = tasks_of(plan, host)
     directories = required_directories(tasks)
     paths = sorted({spec.path for task in tasks for spec in task.files})
-    probe = await ask(lambda agent: agent.probe(directories, commands_of(requirements_of(plan))))
+    probe = await ask(lambda agent: agent.probe(directories, commands_of(requirements_of(plan, host))))
     files = await ask(lambda agent: agent.files(paths)) if paths else {}
     room_at = directories_to_look_at(tasks)
     room = await ask(lambda agent: agent.room(room_at)) if room_at else {}
@@ -172,7 +172,7 @@ async def look_at(plan: Plan, host: str, ask: Ask, made: Files) -> HostFindings:
     devices = await ask(lambda agent: agent.devices(disks)) if disks else {}
     if not directories:  # the profile names its files one by one: what it says of a target holds for where they lie
         probe = replace(probe, dirs=room)
-    trials = await try_commands(ask, requirements_of(plan), probe)
+    trials = await try_commands(ask, requirements_of(plan, host), probe)
     counts = {spec.path: spec.count for task in tasks for spec in task.files}
     known = to_identify(files, made)
     now = await ask(lambda agent: identify(agent, known, counts)) if known else Identities()
@@ -183,7 +183,7 @@ async def facts_of(plan: Plan, host: str, ask: Ask, found: HostFindings) -> dict
     """Return all facts of a host that was looked at, with what lies below its targets."""
     tasks = tasks_of(plan, host)
     targets = [*(required_directories(tasks) or directories_to_look_at(tasks)[:TARGETS]), *found.devices]
-    commands = list(commands_of(requirements_of(plan)))
+    commands = list(commands_of(requirements_of(plan, host)))
     return await ask(lambda agent: agent.facts(found.probe, targets, commands))
 
 
@@ -204,18 +204,20 @@ async def try_commands(ask: Ask, needs: Iterable[Requirement], probe: HostProbe)
 
 def judge_host(plan: Plan, host: str, findings: HostFindings) -> list[Problem]:
     """Return why this host cannot run the plan: tool, directories, targets."""
-    problems = [each for need in requirements_of(plan) for each in tool_problems(need, findings.probe)]
-    problems += trial_problems(plan, findings)
+    needs = requirements_of(plan, host)
+    problems = [each for need in needs for each in tool_problems(need, findings.probe)]
+    problems += trial_problems(needs, findings)
     for task in tasks_of(plan, host):
         problems += directory_problems(task.required_dir, findings.probe) if task.required_dir else []
         problems += judge_files(plan, task, findings.files)
     return list(dict.fromkeys([*problems, *judge_targets(plan, host, findings)]))
 
 
-def requirements_of(plan: Plan) -> list[Requirement]:
-    """Return what the load generators of a plan need on every host."""
-    tools = dict.fromkeys(step.tool for step in plan.steps)
-    steps = {tool: [step for step in plan.steps if step.tool == tool] for tool in tools}
+def requirements_of(plan: Plan, host: str | None = None) -> list[Requirement]:
+    """Return what the load generators of a plan need, on a host or on any."""
+    own = [step for step in plan.steps if host is None or host in step.hosts]
+    tools = dict.fromkeys(step.tool for step in own)
+    steps = {tool: [step for step in own if step.tool == tool] for tool in tools}
     return [need for tool in tools for need in workloads.of(steps[tool][0]).requirements(steps[tool])]
 
 
@@ -224,9 +226,9 @@ def commands_of(needs: Iterable[Requirement]) -> dict[str, tuple[str, ...]]:
     return {need.command: need.version_args for need in needs}
 
 
-def trial_problems(plan: Plan, findings: HostFindings) -> Iterable[Problem]:
+def trial_problems(needs: Iterable[Requirement], findings: HostFindings) -> Iterable[Problem]:
     """Check that the commands can do what they are needed for."""
-    for need in requirements_of(plan):
+    for need in needs:
         if need.trial_of in findings.trials:
             found = findings.probe.tools[need.command]
             said = findings.trials[need.trial_of]

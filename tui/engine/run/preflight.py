@@ -23,7 +23,7 @@ from tui.engine.preflight.rules import (
     judge_space,
     look_at,
 )
-from tui.engine.run.programs import bring_programs, carried_facts
+from tui.engine.run.programs import carried_facts, copy_programs
 from tui.engine.session.context import (
     JUDGE,
     LEAVE,
@@ -322,7 +322,7 @@ async def _say_slow(session: HostSession) -> None:
 
 
 async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
-    await bring_programs(ctx, session)
+    await copy_programs(ctx, session)
     found = await look_at(ctx.plan, session.name, session.ask, ctx.made_files.on(session.name))
     known = await facts_of(ctx.plan, session.name, session.ask, found)
     known |= carried_facts(ctx.plan, known)

@@ -1,16 +1,18 @@
-"""Bring the user's own programs to a host before it is checked; they are removed with the run's directory."""
+"""Copy load generators of the user's own to a host before it is checked; they go with the run's directory."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import functools
 import gzip
 import hashlib
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
-from tui.engine.preflight.programs import of_machine
+from tui.engine.preflight.programs import carried_names, of_machine
 from tui.remote.agent import Agent
 from tui.remote.transport import HostError
 
@@ -23,28 +25,30 @@ if TYPE_CHECKING:
     from tui.model.plan import CarriedProgram, Plan
 
 
-async def bring_programs(ctx: RunContext, session: HostSession) -> None:
-    """Have a host hold the programs that the run brings along, those for its machine. Raises HostError."""
-    if not ctx.plan.carried:
+async def copy_programs(ctx: RunContext, session: HostSession) -> None:
+    """Have a host hold the programs that it needs of those that the run copies. Raises HostError."""
+    copied = {each.name for each in ctx.plan.carried}
+    wanted = [name for name in carried_names(ctx.plan, session.name) if name in copied] if copied else []
+    if not wanted:
         return
     probe = await session.ask(lambda agent: agent.probe())
     machine = str(probe.values.get("arch"))
     mine = of_machine(ctx.plan.carried, machine)
-    for name in dict.fromkeys(each.name for each in ctx.plan.carried):
+    for name in wanted:
         if name not in mine:
-            raise HostError("no-program", session.name, f"{name} was given for other machines than {machine}")
-        await _bring(session, mine[name])
+            raise HostError("no-program", session.name, f"no {name} for {machine} in the --with folder")
+        await _copy(session, mine[name])
 
 
 def carried_facts(plan: Plan, facts: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Return where programs that were brought along are from, in place of where they lie for now."""
+    """Return the original paths of copied programs, instead of their temporary ones."""
     mine = of_machine(plan.carried, str(facts.get("arch"))) if plan.carried else {}
-    return {f"{name}_path": f"{each.path} (brought along)" for name, each in mine.items() if f"{name}_path" in facts}
+    return {f"{name}_path": each.path for name, each in mine.items() if f"{name}_path" in facts}
 
 
-async def _bring(session: HostSession, program: CarriedProgram) -> None:
+async def _copy(session: HostSession, program: CarriedProgram) -> None:
     try:
-        packed = _packed(program.path, program.sha256)
+        packed = await asyncio.to_thread(_packed, program.path, program.sha256)
     except OSError as error:
         raise HostError("no-program", session.name, f"{program.path}: {error.strerror}") from error
     if not packed:
@@ -52,8 +56,16 @@ async def _bring(session: HostSession, program: CarriedProgram) -> None:
     await session.ask(partial(Agent.carry, name=program.name, packed=packed, sha256=program.sha256))
 
 
-@functools.lru_cache(maxsize=4)
+_packing = Lock()  # many hosts wait for the same program: one packs it
+
+
 def _packed(path: str, sha256: str) -> str:
     """Return a program as it is sent: gzip in base64; empty when it is not the one that was planned with."""
+    with _packing:
+        return _packed_once(path, sha256)
+
+
+@functools.lru_cache(maxsize=4)
+def _packed_once(path: str, sha256: str) -> str:
     data = Path(path).read_bytes()
     return base64.b64encode(gzip.compress(data, 6)).decode() if hashlib.sha256(data).hexdigest() == sha256 else ""

@@ -11,6 +11,7 @@ from tui.engine.executors.lookup import executor_of
 from tui.engine.run.contents import look_at_content, look_at_written
 from tui.engine.run.layout import layout, make_directories
 from tui.engine.run.preflight import take_locks
+from tui.engine.run.programs import copy_programs
 from tui.engine.session.context import (
     BRING_BACK,
     DROP_CACHES,
@@ -24,7 +25,7 @@ from tui.engine.session.context import (
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import check_unchanged, still_free
 from tui.engine.session.telemetry import quiet_s
-from tui.engine.session.window import Window
+from tui.engine.session.window import NOT_STARTED, Window
 from tui.metrics import units
 from tui.metrics.figures import over_hosts, value_of
 from tui.metrics.registry import headline_text
@@ -148,12 +149,12 @@ async def _in_turn(ctx: RunContext, steps: Sequence[Step]) -> None:
         except RunRefused as refused:
             if len(ctx.plan.steps) == len(group):
                 raise
-            names = " and ".join(step.name for step in group)
-            ctx.say("error", f"{names}: {refused.reason}; going on with the next one")
+            which = "" if group[0].together else f"{group[0].name}: "  # of several, the reason names it
+            ctx.say("error", f"{which}{refused.reason}; continuing with the next step")
 
 
 def _left_out(ctx: RunContext, group: Sequence[Step]) -> bool:
-    """Journal that a step need not be run, where that is so. Steps that run together are always run."""
+    """Journal a step that need not run; return whether it was skipped. Steps that run together always run."""
     step = group[0]
     known = "" if step.together else known_well_enough(ctx, step) or steady_already(ctx, step)
     if known:
@@ -165,6 +166,8 @@ def _left_out(ctx: RunContext, group: Sequence[Step]) -> bool:
 async def run_step(ctx: RunContext, step: Step) -> None:
     """Prepare and measure one step."""
     async with _journalled(ctx, step):
+        await _admit(ctx, step)
+        await look_at_quiet_hosts(ctx, [step])
         await _prepare(ctx, step)
         await _measure(ctx, step, Window())
 
@@ -180,11 +183,20 @@ async def run_together(ctx: RunContext, steps: Sequence[Step]) -> None:
         async with _journalled(ctx, step):
             try:
                 async with preparing:
+                    await _admit(ctx, step)
+                await window.meet(ctx)
+                if step is steps[0]:
+                    await look_at_quiet_hosts(ctx, steps)
+                await window.meet(ctx)
+                async with preparing:
                     await _prepare(ctx, step)
                 await window.meet(ctx)
                 await _measure(ctx, step, window)
-            except BaseException as fault:
-                await window.leave(f"{step.name}: {fault.reason if isinstance(fault, RunRefused) else 'cut off'}")
+            except RunRefused as refused:
+                await window.leave(f"{step.name}: {refused.reason}")
+                raise RunRefused(refused.state, refused.exit_code, f"{step.name}: {refused.reason}") from refused
+            except BaseException:
+                await window.leave(f"{step.name}: cut off")
                 raise
 
     ends = await asyncio.gather(*map(one, steps), return_exceptions=True)
@@ -194,8 +206,10 @@ async def run_together(ctx: RunContext, steps: Sequence[Step]) -> None:
 
 
 def _rank(fault: BaseException) -> int:
-    """Return which of several faults says most: one of ours, then a stop, then a refusal."""
-    return 2 if isinstance(fault, RunRefused) else 1 if isinstance(fault, RunStopped) else 0
+    """Rank faults: internal errors first, then stops, then refusals, last those of steps that waited in vain."""
+    if isinstance(fault, RunRefused):
+        return 3 if NOT_STARTED in fault.reason else 2
+    return 1 if isinstance(fault, RunStopped) else 0
 
 
 @asynccontextmanager
@@ -220,13 +234,16 @@ async def _journalled(ctx: RunContext, step: Step) -> AsyncIterator[None]:
         ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok, cut=cut or bool(early), reason=reason or early))
 
 
-async def _prepare(ctx: RunContext, step: Step) -> None:
-    """Do what a step needs before its hosts are armed. Raises RunRefused, RunStopped."""
+async def _admit(ctx: RunContext, step: Step) -> None:
+    """Name the hosts of a step that are lost, and hold the others. Raises RunRefused when none is left."""
     name_the_absent(ctx, step)
     if not ctx.taking_part(step):
         raise RunRefused("failed", EXIT_PARTIAL, "no host is left")
     await take_locks(ctx)
-    await look_at_quiet_hosts(ctx, step)
+
+
+async def _prepare(ctx: RunContext, step: Step) -> None:
+    """Do what a step needs before its hosts are armed. Raises RunRefused, RunStopped."""
     await still_free(ctx, step)
     await check_unchanged(ctx, step)
     await make_directories(ctx, step)
@@ -242,15 +259,16 @@ async def _measure(ctx: RunContext, step: Step, window: Window) -> None:
     await look_at_content(ctx, step, "written")
 
 
-async def look_at_quiet_hosts(ctx: RunContext, step: Step) -> None:
+async def look_at_quiet_hosts(ctx: RunContext, steps: Sequence[Step]) -> None:
     """Begin telemetry, before the first load of a run with some seconds without any: are the hosts quiet?"""
-    await ctx.unless_stopped(ctx.telemetry.begin(step, ctx.taking_part(step), ctx.servers))
+    begun = (ctx.telemetry.begin(step, ctx.taking_part(step), ctx.servers) for step in steps)
+    await ctx.unless_stopped(asyncio.gather(*begun))
     seconds = quiet_s(ctx.plan)
     if ctx.telemetry.looked or not seconds:
         return
     ctx.telemetry.quiet(now=True)
     try:
-        with ctx.phase("pause", step.index, expected_s=seconds):
+        with ctx.phase("pause", steps[0].index, expected_s=seconds):
             await ctx.unless_stopped(asyncio.sleep(seconds))
             await ctx.unless_stopped(ctx.telemetry.seen_quiet())
     finally:
@@ -295,13 +313,15 @@ async def pause(ctx: RunContext, steps: Sequence[Step]) -> None:
 async def bring_back(ctx: RunContext) -> None:
     """Give hosts that dropped out in an earlier step another chance: once, and not for long."""
     gone = [session for session in ctx.sessions if session.failed]
-    await on_hosts(ctx, BRING_BACK, gone, _one_back, lambda session, error: session.enter("lost", error.message))
+    one_back = partial(_one_back, ctx)
+    await on_hosts(ctx, BRING_BACK, gone, one_back, lambda session, error: session.enter("lost", error.message))
 
 
-async def _one_back(session: HostSession) -> None:
+async def _one_back(ctx: RunContext, session: HostSession) -> None:
     await session.disconnect()
     await session.connect(BACK_WITHIN_S)
     await session.agent.sweep(kill=True)  # what it was lost with must not measure along
+    await copy_programs(ctx, session)  # a host that was rebooted has lost them
     session.enter("ready", "takes part again")
 
 

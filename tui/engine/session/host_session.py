@@ -126,7 +126,7 @@ class HostSession:
         self.journal = journal
         self.state: HostStateName = "waiting"
         self.secrets = Secrets()
-        self.carries = False  # the run brings programs along
+        self.carries = False  # the run copies programs to the host
         self.facts: dict[str, Fact] = {}
         self.missing: set[str] = set()  # files of the plan that were not there at preflight
         self.short: set[str] = set()  # files of ours that were smaller than planned at preflight

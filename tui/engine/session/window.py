@@ -6,9 +6,11 @@ import asyncio
 
 from tui.engine.session.context import EXIT_PARTIAL, RunContext, RunRefused
 
+NOT_STARTED = "not started: "
+
 
 class Window:
-    """Where `steps` steps meet: prepared, armed, and right before GO. One step alone waits for nobody."""
+    """Where `steps` steps wait for each other: prepared, armed, and right before GO. One alone waits for none."""
 
     def __init__(self, steps: int = 1) -> None:
         self._barrier = asyncio.Barrier(steps)
@@ -19,10 +21,10 @@ class Window:
         try:
             await ctx.unless_stopped(self._barrier.wait())
         except asyncio.BrokenBarrierError:
-            raise RunRefused("failed", EXIT_PARTIAL, f"not started: {self._refusal}") from None
+            raise RunRefused("failed", EXIT_PARTIAL, f"{NOT_STARTED}{self._refusal}") from None
         ctx.check_stop()
 
     async def leave(self, why: str) -> None:
-        """Say that a step does not come: those that wait for it are refused."""
+        """Withdraw a step: refuse the steps that wait for it."""
         self._refusal = self._refusal or why
         await self._barrier.abort()

@@ -174,9 +174,10 @@ bt_base() { # sets BT_BASE, ours and closed to others
   bt_own_dir "$BT_BASE" 700 || bt_not_ours "$BT_BASE"
 }
 
-bt_prefer_carried() { # programs that the run brought along come before those of the host
+bt_prefer_carried() { # programs that the run copied here come before those of the host; sets BT_CARRIED to 0 when gone
   local dir="/tmp/.benchtui-$BT_UID/$BT_CALLER/with"
-  ! bt_ours "/tmp/.benchtui-$BT_UID" || ! bt_ours "$dir" || PATH=$dir:$PATH
+  BT_CARRIED=0
+  ! bt_ours "/tmp/.benchtui-$BT_UID" || ! bt_ours "$dir" || { PATH=$dir:$PATH BT_CARRIED=1; }
 }
 
 bt_not_ours() { # DIR: ends with why a directory of ours cannot be had

@@ -4,6 +4,7 @@ bt_start() { # RUN HOST TASK LEASE GRACE ARMED NFILES [NAME TEXT]... ARGV...
   local run="$1" host="$2" task="$3" lease="$4" grace="$5" armed="$6" files="$7"
   bt_name "$run" "$host" "$task"
   shift 7
+  [ "${BT_CARRIED:-1}" = 1 ] || bt_die "the programs that this run copied here are gone"
   bt_enter_new "$run/$host" "$task"
   if [ "$BT_NEW" = 1 ]; then
     while [ "$files" -gt 0 ]; do
