@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from msgspec.structs import replace
 
 from tests.results.evidence import direction, evidence, found
 from tests.results.test_interference import MB, seen
@@ -29,6 +30,15 @@ def run(job: JobLoad, counted: float, links: Mapping[str, float]) -> RunEvidence
 def test_bytes_of_objects_that_no_link_carried_were_not_got(carried: float, severity: list[str]) -> None:
     at = run(GETS, 100 * MB, {"nic.eth0.rx": carried, "nic.eth0.tx": 900 * MB})
     assert [each.severity for each in found("object-traffic", at)] == severity
+
+
+@pytest.mark.parametrize(
+    ("threshold", "severity"), [("object-traffic.moved", []), ("storage-traffic.moved", ["warning"])]
+)
+def test_objects_have_a_threshold_of_their_own(threshold: str, severity: list[str]) -> None:
+    at = run(GETS, 100 * MB, {"nic.eth0.rx": 80 * MB})
+    lenient = replace(at, plan=replace(at.plan, thresholds={threshold: 0.7}))
+    assert [each.severity for each in found("object-traffic", lenient)] == severity
 
 
 def test_links_of_a_host_are_added_up() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.judge.check import CheckResult, Moot, Severity, StepEvidence, UnknownError, step_check
-from tui.judge.observed import EDGE_S, HALF, LEAST_S, clients_of
+from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, step_check
+from tui.judge.observed import HALF, LEAST_S, clients_of, fell_short
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
 from tui.model.criteria import default
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tui.model.step_record import HostTelemetryRecord
 
-MOVED = default("storage-traffic.moved")
+MOVED = default("object-traffic.moved")
 WAYS = {"read": "rx", "write": "tx"}  # GETs are received, PUTs are sent
 
 
@@ -24,31 +24,25 @@ WAYS = {"read": "rx", "write": "tx"}  # GETs are received, PUTs are sent
     "Objects went over the network",
     rule=f"the links of a host carry at least {units.share(MOVED)} of the bytes of its objects (less one second at "
     f"each end); error below {units.share(HALF)}",
-    advice="Look for objects that were deleted meanwhile, and at the log of the store: a load generator may count a "
+    advice="Check whether objects were deleted during the run, and check the store's log: a load generator may count a "
     "GET that is answered with 404 as done.",
     source="/proc/net/dev of the hosts; bytes that the load counts",
 )
 def object_traffic(at: StepEvidence) -> Iterator[CheckResult]:
-    """A load that counts bytes which no link carried did not put or get the objects."""
+    """Report loads that counted more bytes than the hosts' links carried: those objects were not transferred."""
     moving = {name for job in at.step.jobs if job.objects for name in job.directions if name in WAYS}
     if not moving:
         raise UnknownError(Moot.NO_OBJECTS)
-    measured_s = at.record.measured_s or 0.0
-    if measured_s < LEAST_S:
+    if (at.record.measured_s or 0.0) < LEAST_S:
         raise UnknownError(f"measured for less than {LEAST_S:g} s")
     shares = {(each.host, name): share for each in clients_of(at) for name, share in _shares(at, each)}
     if not shares:
         raise UnknownError("bytes on the links of the hosts were not counted")
-    wanted = at.limit("storage-traffic.moved")
-    for name in sorted(moving):
-        allowed = wanted - EDGE_S / measured_s
-        low = {host: share for (host, of), share in shares.items() if of == name and share < allowed}
-        if low:
-            worst = min(low, key=lambda host: low[host])
-            message = f"{name}: the links of {worst} carried {units.share(low[worst])} of the bytes counted"
-            severity: Severity = "error" if low[worst] < HALF else "warning"
-            scope = {"direction": name, "hosts": " ".join(low)}
-            yield CheckResult(severity, message, round(low[worst], 4), wanted, {**scope})
+    moved = {(host, name): share for (host, name), share in shares.items() if name in moving}
+    for each in fell_short(at, moved, "object-traffic.moved"):
+        yield each.result(
+            f"{each.direction}: the links of {each.worst} carried {units.share(each.share)} of the bytes counted"
+        )
 
 
 def _shares(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, float]]:

@@ -6,6 +6,8 @@ from math import ceil
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from tui.journal.clock import names_of, told_in_range, told_of
 from tui.judge.check import CheckResult, Moot, RunEvidence, Severity, StepEvidence, UnknownError, run_check, step_check
 from tui.judge.machines import IN_MEMORY
@@ -15,7 +17,7 @@ from tui.model.criteria import default
 from tui.model.hostfacts import BlockLayer, Mount, Nic, RdmaLink, number_of, rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from tui.model.record import HostRecord
     from tui.model.step_record import HostTelemetryRecord
@@ -57,16 +59,37 @@ def conservation(at: StepEvidence) -> Iterator[CheckResult]:
     ratios = {(host.host, name): ratio for host in clients_of(at) for name, ratio in _ratios(at, host)}
     if not ratios:
         raise UnknownError("bytes moved below the load were not counted")
-    for name in dict.fromkeys(name for _, name in ratios):
-        allowed = at.limit("storage-traffic.moved") - EDGE_S / max(at.record.measured_s or 0.0, LEAST_S)
-        low = {host: ratio for (host, of), ratio in ratios.items() if of == name and ratio < allowed}
+    for each in fell_short(at, ratios, "storage-traffic.moved"):
+        what = "was served from a cache, or was never written" if each.direction == "read" else "never went to storage"
+        moved = f"{each.direction}: only {units.share(each.share)} of the bytes moved on {each.worst}"
+        yield each.result(f"{moved}; the rest {what}", "error" if _is_direct(at) else "warning")
+
+
+class Shortfall(Struct, frozen=True):
+    """Hosts that moved less than `wanted` of the bytes that the load counts in a direction; `worst` moved `share`."""
+
+    direction: str
+    worst: str
+    share: float
+    wanted: float
+    hosts: tuple[str, ...]
+
+    def result(self, message: str, below_half: Severity = "error") -> CheckResult:
+        """Return the finding: a warning, or `below_half` when less than half was moved."""
+        severity: Severity = below_half if self.share < HALF else "warning"
+        scope = {"direction": self.direction, "hosts": " ".join(self.hosts)}
+        return CheckResult(severity, message, round(self.share, 4), self.wanted, {**scope})
+
+
+def fell_short(at: StepEvidence, shares: Mapping[tuple[str, str], float], threshold: str) -> Iterator[Shortfall]:
+    """Yield directions whose shares, by host and direction, are below a threshold less one second at each end."""
+    wanted = at.limit(threshold)
+    allowed = wanted - EDGE_S / max(at.record.measured_s or 0.0, LEAST_S)
+    for name in dict.fromkeys(name for _, name in shares):
+        low = {host: share for (host, of), share in shares.items() if of == name and share < allowed}
         if low:
             worst = min(low, key=lambda host: low[host])
-            what = "was served from a cache, or was never written" if name == "read" else "never went to storage"
-            message = f"{name}: only {units.share(low[worst])} of the bytes moved on {worst}; the rest {what}"
-            severity: Severity = "error" if low[worst] < HALF and _is_direct(at) else "warning"
-            scope = {"direction": name, "hosts": " ".join(low)}
-            yield CheckResult(severity, message, round(low[worst], 4), at.limit("storage-traffic.moved"), {**scope})
+            yield Shortfall(name, worst, low[worst], wanted, tuple(low))
 
 
 def _is_direct(at: StepEvidence) -> bool:

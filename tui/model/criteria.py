@@ -109,6 +109,7 @@ class Threshold(Struct, frozen=True):
 THRESHOLDS: dict[str, Threshold] = {
     "concurrency.off": Threshold(0.02, "how far the I/Os in flight may be from those that are kept, as a share"),
     "storage-traffic.moved": Threshold(0.95, "least share of the load's bytes that moves below it"),
+    "object-traffic.moved": Threshold(0.95, "least share of the objects' bytes that the hosts' links carry"),
     "unwritten-data.written": Threshold(0.99, "least share of what is read that was written before"),
     "working-set.memory": Threshold(2.0, "least size of the files without direct I/O, in memories of the host"),
     "hot-set.drive": Threshold(32.0 * 2**20, "bytes below which the buffer of any drive holds what is touched again"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tui.metrics import units
@@ -20,6 +20,12 @@ def objects_text(objects: ObjectSet) -> str:
     does = " and ".join(f"{each}s" for each in objects.does)
     many = "object" if objects.count == 1 else "objects"
     return f"{does} {objects.count} {many} {objects.names} of {units.size(objects.size_bytes)}"
+
+
+def changed_texts(objects: Mapping[str, Sequence[ObjectSet]]) -> list[str]:
+    """Return the objects that each host overwrites or deletes, a line each."""
+    pairs = ((host, each) for host, sets in objects.items() for each in sets)
+    return [f"{host}: bucket {each.store}: {objects_text(each)}: owner unknown" for host, each in pairs]
 
 
 def left_texts(left: Sequence[ObjectsLeft]) -> list[str]:

@@ -129,7 +129,7 @@ class OnHost(Protocol):
         return ()
 
     def extras(self) -> Sequence[Requirement]:
-        """Return what only some of its profiles need: a check of hosts tries it, and shows it where it is there."""
+        """Return features that only some profiles need; `hosts check` tests and lists them."""
         return ()
 
     def program(self, step: Step) -> MpiProgram:

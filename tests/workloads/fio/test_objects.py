@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from tests.engine.test_matrix import HOSTS
 from tests.workloads.fio.fixtures import recording
+from tui.cli.shared.launching import ask_for_names
 from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.preflight.destroy import HostFindings, judge_targets, unnamed_devices
-from tui.engine.preflight.preview import check_names, overwrites
+from tui.engine.preflight.preview import HostTargets, Preview, check_names, overwrites
 from tui.engine.run.steps import fills_of
 from tui.engine.session.history import fills_of_objects
 from tui.model.objects import ObjectSet
@@ -125,7 +127,7 @@ def test_a_fill_puts_what_the_load_uses_over_the_same_connections() -> None:
 @pytest.mark.parametrize("job", [f"rw: randread, {NAMES}", f"rw: trim, {NAMES}", f"rw: randrw, {NAMES}"])
 def test_objects_that_nothing_puts_are_not_measured(tmp_path: Path, job: str) -> None:
     direction = "trim" if "trim" in job else "read"
-    with pytest.raises(UsageError, match="fio counts an object that does not exist as done"):
+    with pytest.raises(UsageError, match="fio counts GETs and DELETEs of missing objects as successful"):
         own(tmp_path, job, prepare="", direction=direction)
     assert own(tmp_path, job, direction=direction).steps[0].is_fill
 
@@ -247,6 +249,16 @@ def test_only_the_bucket_of_the_run_can_be_named() -> None:
     assert list(judge_targets(named, "h1", HostFindings(HostProbe({}, {})))) == []
     with pytest.raises(UsageError, match="no target of this run"):
         check_names(replace(plan, destroy=("s3.example.com/other",)))
+
+
+def test_objects_are_shown_before_the_name_of_their_bucket_is_typed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hosts = tuple(HostTargets(task.host, objects=tuple(task.objects)) for task in preset("put", 2).steps[0].tasks)
+    monkeypatch.setattr("sys.stdin", StringIO(f"{STORE}\n"))
+    assert ask_for_names(Preview(hosts, (STORE,))) == (STORE,)
+    shown = capsys.readouterr().err.splitlines()
+    assert [(line.split(":")[0], f"benchtui/{line[:2]}/" in line) for line in shown[:2]] == [("h1", True), ("h2", True)]
 
 
 def test_a_host_needs_a_fio_with_the_engine_and_is_told_where_it_is_from() -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from textual.app import App
 
 from tui.app.dialogs.confirm import Confirm, OverwriteDialog
+from tui.text.objects import changed_texts
 
 if TYPE_CHECKING:
     from tui.app.frame.shell import AppShell
@@ -35,7 +36,8 @@ async def agree_to_overwrite(app: App[Any], plan: Plan, found: Preview | None) -
     """Return the plan once every name of what is lost was typed; None when something is refused or not agreed to."""
     if found is None or not (found.names or found.problems):
         return plan
-    dialog = OverwriteDialog(found.lines, [str(problem) for problem in found.problems], found.names)
+    lines = [*found.lines, *changed_texts(found.objects)]
+    dialog = OverwriteDialog(lines, [str(problem) for problem in found.problems], found.names)
     return replace(plan, destroy=found.names) if await app.push_screen_wait(dialog) else None
 
 

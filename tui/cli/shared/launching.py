@@ -142,7 +142,9 @@ def look(plan: Plan) -> Preview:
 
 def ask_for_names(found: Preview) -> tuple[str, ...]:
     """Show what was found and have each name typed. Raises PreflightError when something is refused or not typed."""
-    say("\n".join(found.lines))
+    from tui.text.objects import changed_texts
+
+    say("\n".join([*found.lines, *changed_texts(found.objects)]))
     if found.problems:
         raise PreflightError(found.problems)
     for name in found.names:

@@ -117,7 +117,7 @@ def judge_targets(plan: Plan, host: str, findings: HostFindings) -> Iterator[Pro
             yield "destroy-not-confirmed", f"{what}; {agree(f'--destroy {image}')}"
     for store in dict.fromkeys(store for task in tasks_of(plan, host) for store in task.stores_changed):
         if store not in plan.destroy:
-            what = f"objects in the bucket {store} are overwritten or deleted, and no host can tell whose they are"
+            what = f"objects in bucket {store} would be overwritten or deleted; their owner is unknown"
             yield "destroy-not-confirmed", f"{what}; {agree(f'--destroy {store}')}"
     foreign = foreign_files(touched, findings)
     unnamed = [path for path in foreign if not is_named(path, plan.destroy)]

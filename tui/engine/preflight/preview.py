@@ -31,7 +31,6 @@ from tui.remote.answers import HostProbe
 from tui.remote.devices import DeviceFacts
 from tui.remote.fan_out import fan_out, looking_on
 from tui.remote.made import identify
-from tui.text.objects import objects_text
 
 if TYPE_CHECKING:
     from tui.engine.preflight.made_files import MadeFiles
@@ -61,14 +60,12 @@ class HostTargets:
         return [text for facts in self.devices if facts.path in self.written for _, text in refusals(facts)]
 
     def lines(self) -> Iterator[str]:
-        """Yield what was found, for people."""
+        """Yield what was found, for people; of objects nothing can be found."""
         if self.error:
             yield f"{self.host}: not looked at: {self.error}"
         yield from (f"{self.host}: {device_line(facts)}" for facts in self.devices)
         for image in self.images:
             yield f"{self.host}: image {image}: what it holds, and who uses it, cannot be seen from here"
-        for each in self.objects:
-            yield f"{self.host}: bucket {each.store}: {objects_text(each)}: whose they are cannot be seen from here"
         if self.files:
             more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
             yield f"{self.host}: {self.files[0]}{more}: no run of yours has made this, and it is overwritten"
@@ -90,6 +87,11 @@ class Preview:
     def lines(self) -> list[str]:
         """What was found, host by host."""
         return [line for each in self.hosts for line in each.lines()]
+
+    @property
+    def objects(self) -> dict[str, tuple[ObjectSet, ...]]:
+        """The objects that each host would overwrite or delete."""
+        return {each.host: each.objects for each in self.hosts if each.objects}
 
 
 def overwrites(plan: Plan) -> bool:

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tui.model.plan import HostTask
-from tui.workloads.fio.jobimport_ini import read_sections
 from tui.workloads.fio.option_table import IN_A_FILE, TARGETS, table
-from tui.workloads.fio.options import JobOptions
+from tui.workloads.fio.options import JobOptions, jobs_of_job_file
 
 NAMED_BY = ("image", "rbdname", "uri")  # vitastor, rbd, nbd: these can be written from begin to end
 OF_ANY_ENGINE = ("ioengine", "thread")  # what an engine is reached by beside its own options
@@ -53,15 +52,9 @@ def images_of(tasks: Sequence[HostTask]) -> dict[str, list[Image]]:
 def _of_job_file(text: str) -> list[Image]:
     """Return the images of a job file of ours."""
     of_all: dict[str, object] = table()["options"]
-    shared: dict[str, str] = {}
     found: list[Image] = []
-    for section in read_sections(text, "job file"):
-        own = {option.name: option.value or "1" for option in section.options}
-        if section.shared:
-            shared |= own
-            continue
-        job = {**shared, **own}
-        name = next((job[option] for option in NAMED_BY if job.get(option)), "")
-        kept = tuple((key, value) for key, value in job.items() if key not in of_all or key in OF_ANY_ENGINE)
+    for job in jobs_of_job_file(text):
+        name = next(filter(None, map(job.get, NAMED_BY)), None)
+        kept = tuple((key, value) for key, value in job.own.items() if key not in of_all or key in OF_ANY_ENGINE)
         found += [Image(name, kept)] if name else []
     return found

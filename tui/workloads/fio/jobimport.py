@@ -310,7 +310,7 @@ def _with_objects(phase: Phase, reading: _Reading) -> Phase:
     for name in OF_FILES:
         for options in (phase.shared, *(job.options for job in jobs)):
             if option := options.pop(name, None):
-                reading.say(option.line, f"{name} is left out: it is about files, the job about objects")
+                reading.say(option.line, f"{name} is left out: applies to files only; the job works on objects")
     modes = [_value({**phase.shared, **job.options}, "rw", "read").partition(":")[0] for job in jobs]
     phase.fill = any(mode not in ("write", "randwrite") for mode in modes)
     if phase.fill:

@@ -15,10 +15,9 @@ from tui.model.objects import ObjectSet
 from tui.model.plain import SECRET_PATTERN
 from tui.model.plan import HostTask
 from tui.model.problem import UsageError
-from tui.workloads.fio.jobimport_ini import read_sections
 from tui.workloads.fio.layout import DEFAULT_FORMAT, split_list
-from tui.workloads.fio.option_table import SECRETS, canonical, table
-from tui.workloads.fio.options import JobOptions, job_options
+from tui.workloads.fio.option_table import SECRETS, table
+from tui.workloads.fio.options import JobOptions, jobs_of_job_file
 
 DOES: dict[str, Literal["put", "get", "delete"]] = {"read": "get", "write": "put", "trim": "delete"}
 FLUSHES = ("fsync", "fdatasync", "sync_file_range", "end_fsync", "fsync_on_close")
@@ -138,7 +137,7 @@ def check_put(tasks: Sequence[HostTask], *, put_first: bool) -> None:
     """Raise UsageError when objects are got or deleted that no step of the plan puts: fio would count them all."""
     needed = (each for task in tasks for each in task.objects if each.does != ("put",))
     if not put_first and (each := next(needed, None)):
-        told = "fio counts an object that does not exist as done, so the plan must put them"
+        told = "fio counts GETs and DELETEs of missing objects as successful, so the plan must put them"
         added = "prepare: {precondition: {fill: 1, rounds: 0}}"
         raise UsageError(f"{'/'.join(each.does)} of {each.names}: {told}: {added}")
 
@@ -188,13 +187,8 @@ def _fill_task(tasks: Sequence[HostTask], argv: Sequence[str], times: int, seen:
 def _jobs_of(text: str) -> list[JobOptions]:
     """Return the jobs of a job file of ours with what names their objects and reaches the store."""
     of_all: Mapping[str, object] = table()["options"]
-    shared: dict[str, str] = {}
-    jobs: dict[str, dict[str, str]] = {}
-    for section in read_sections(text, "job file"):
-        own = {canonical(option.name): option.value or "1" for option in section.options}
-        kept = {name: value for name, value in own.items() if name in NAMED_BY or name not in of_all}
-        if section.shared:
-            shared |= kept
-        else:
-            jobs[section.name] = {**shared, **kept}
-    return [job for job in job_options({}, jobs) if job.on_objects]
+    return [
+        JobOptions(job.name, {}, {name: job.own[name] for name in job.own if name in NAMED_BY or name not in of_all})
+        for job in jobs_of_job_file(text)
+        if job.on_objects
+    ]

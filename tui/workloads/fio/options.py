@@ -10,7 +10,8 @@ from msgspec import Struct
 from tui.model.plan import BlockShare, JobLoad, Skew
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration, parse_size
-from tui.workloads.fio.option_table import is_external
+from tui.workloads.fio.jobimport_ini import read_sections
+from tui.workloads.fio.option_table import canonical, is_external
 
 # Options that a plan looks at, under the second name that fio also takes (options.c, .alias).
 ALIASES = {
@@ -252,6 +253,19 @@ class JobOptions(Struct, frozen=True):
 def job_options(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]]) -> list[JobOptions]:
     """Return the jobs of a job file in their order."""
     return [JobOptions(name, shared, own) for name, own in jobs.items()]
+
+
+def jobs_of_job_file(text: str) -> list[JobOptions]:
+    """Return the jobs of a job file of ours with all of their options, those of [global] first, by fio's own names."""
+    shared: dict[str, str] = {}
+    jobs: list[JobOptions] = []
+    for section in read_sections(text, "job file"):
+        own = {canonical(option.name): option.value or "1" for option in section.options}
+        if section.shared:
+            shared |= own
+        else:
+            jobs.append(JobOptions(section.name, {}, {**shared, **own}))
+    return jobs
 
 
 def depth_in_vain(job: JobOptions) -> str:
