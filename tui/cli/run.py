@@ -39,7 +39,7 @@ EXAMPLES = (
     "nodeset -e @io | benchtui run demo/quick --hosts - --yes"
 )
 LEASE_HELP = "stop the load on hosts this long after they lost contact (default: `lease` of benchtui config, 60s)"
-WITH_HELP = "copy load generators from this folder to the hosts for this run (DIR/fio, DIR/aarch64/fio)"
+WITH_HELP = "copy load generators from this folder, or from one such as DIR/aarch64, to the hosts for this run"
 ROLE_HELP = "hosts of a role of a suite: a number, a share such as 50%%, rest, or names, ranges, @groups"
 NEVER_S = 10 * 365 * 86400.0
 

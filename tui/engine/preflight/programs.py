@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from tui import workloads
 from tui.engine.preflight.rules import commands_of, requirements_of
+from tui.model.bounded import read_file
 from tui.model.plan import CarriedProgram, Plan
 from tui.model.problem import Problem, UsageError
 
@@ -66,7 +67,7 @@ def read_program(path: Path) -> CarriedProgram:
 @functools.lru_cache(maxsize=16)
 def _read_program(path: Path, size: int, _: int) -> CarriedProgram:
     """Return what a program is; it is read again when its size or time of change differs."""
-    data = path.read_bytes() if size <= MOST_BYTES else b""
+    data = read_file(path, MOST_BYTES) if size <= MOST_BYTES else b""
     if not data:
         told = f"larger than {MOST_BYTES >> 20} MiB" if size else "the file is empty"
         raise UsageError(Problem(told, file=str(path)))

@@ -8,11 +8,11 @@ import functools
 import gzip
 import hashlib
 from functools import partial
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from tui.engine.preflight.programs import carried_names, of_machine
+from tui.engine.preflight.programs import MOST_BYTES, carried_names, of_machine
+from tui.model.bounded import read_file
 from tui.remote.agent import Agent
 from tui.remote.transport import HostError
 
@@ -67,5 +67,5 @@ def _packed(path: str, sha256: str) -> str:
 
 @functools.lru_cache(maxsize=4)
 def _packed_once(path: str, sha256: str) -> str:
-    data = Path(path).read_bytes()
+    data = read_file(path, MOST_BYTES)
     return base64.b64encode(gzip.compress(data, 6)).decode() if hashlib.sha256(data).hexdigest() == sha256 else ""
