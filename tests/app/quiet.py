@@ -11,7 +11,7 @@ import math
 import time
 from typing import Any
 
-SOON_S = 1 / 25  # belongs to what goes on: screens paint 60 times a second, and leave out a turn when they are late
+SOON_S = 1 / 25  # part of the current work: screens paint 60 times a second, and skip turns when they are late
 LONGEST_S = 1.0  # something may always be due: an animation
 THREADS_S = 0.1  # a thread may wait for what the test does next
 

@@ -24,7 +24,7 @@ async def test_nobody_goes_on_before_the_last_is_there(ctx: RunContext) -> None:
 
     async def first() -> None:
         await window.meet(ctx)
-        order.append("first goes on")
+        order.append("first continues")
 
     waiting = asyncio.create_task(first())
     for _ in range(5):
@@ -32,7 +32,7 @@ async def test_nobody_goes_on_before_the_last_is_there(ctx: RunContext) -> None:
     order.append("second is there")
     async with asyncio.timeout(PATIENCE_S):
         await asyncio.gather(window.meet(ctx), waiting)
-    assert order == ["second is there", "first goes on"]
+    assert order == ["second is there", "first continues"]
 
 
 async def test_those_who_wait_are_refused_with_the_reason_of_the_one_that_cannot_come(ctx: RunContext) -> None:

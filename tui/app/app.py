@@ -1,4 +1,4 @@
-"""The Textual app: which screen is shown, what is chosen, which run goes on, how the app ends."""
+"""The Textual app: which screen is shown, what is chosen, which run is active, how the app ends."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class BenchtuiApp(AppShell):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self.looked_at_runs = False
-        self.waits_for_runs = ""  # the screen that somebody asked for before that
+        self.waits_for_runs = ""  # the screen that the user asked for before that
         self.crash_log: Path | None = None
         self.too_small: Screen[None] | None = None  # covers everything while the terminal has no room
         self.animation_level = "none"
@@ -99,12 +99,12 @@ class BenchtuiApp(AppShell):
 
     @work(thread=True, group="find-running")
     def find_running(self) -> None:
-        """Tell the screens when a run goes on, which result is the newest, and of runs that were cut off."""
+        """Tell the screens which run is active, which result is the newest, and of runs that were cut off."""
         for found in find_runs(self):
             self.post_message(found)
 
     def on_runs_found(self, found: RunsFound) -> None:
-        """Offer to watch a run and to finish others; show what somebody has asked for before it was found."""
+        """Offer to watch a run and to finish others; open the screen that had to wait until the runs were found."""
         shown = [screen for screen in self.screen_stack if isinstance(screen, StepScreen)]
         if found.running is not None:
             if self.subjects.setdefault("live", (found.running,)) == (found.running,):
@@ -274,7 +274,7 @@ class BenchtuiApp(AppShell):
     # -- leaving
 
     async def action_quit(self) -> None:
-        """Leave; ask first when something is not saved, or the run that is shown goes on."""
+        """Leave; ask first when something is unsaved, or the run shown is still running."""
         from tui.app.dialogs.confirm import Confirm
 
         if isinstance(self.screen, Confirm):

@@ -232,7 +232,7 @@ class RunState:
             return
         if self.resumed and event.phase == "measure" and (known := self.at_step(event.step or 0).measurement):
             if event.step == self.step:
-                self.phase_started_t = known.started_t  # it goes on, or what it lacked is collected
+                self.phase_started_t = known.started_t  # it continues, or what it lacked is collected
             if known is not self.current:
                 self._enter(known)
             return

@@ -63,7 +63,7 @@ DATA_GONE = "host-data-gone"  # a problem: the host was asked, and holds nothing
 
 
 class PhaseSpan(Struct):
-    """A phase as it was seen; `ok` and `end_t` are None while it goes on. `expected_s`: how long it was to take."""
+    """A phase as it was seen; `ok` and `end_t` are None while it is running. `expected_s`: how long it was to take."""
 
     name: PhaseName
     step: int | None

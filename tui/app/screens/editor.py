@@ -56,7 +56,7 @@ class EditorScreen(StepScreen):
         self.last_good: LoadedProfile | None = None
         self.view = ""
         self.chose_view = False  # else it goes with the width of the terminal
-        self.enters_form = False  # somebody asked for the form before its fields were made
+        self.enters_form = False  # the user asked for the form before its fields were made
         self._quiet: Timer | None = None
         self.area: YamlArea
         self.form: DefaultsForm
@@ -138,7 +138,7 @@ class EditorScreen(StepScreen):
 
     @on(events.Resize)
     def room_changed(self) -> None:
-        """Show something beside the text where there is room, unless somebody chose; the footer has other room."""
+        """Show the job next to the text where there is room, unless the user chose a view; redraw the footer."""
         fitting_view = "job" if self.app.size.width >= WIDE else "text"
         if not self.chose_view and self.view != fitting_view:
             self.show_view(fitting_view)
@@ -188,7 +188,7 @@ class EditorScreen(StepScreen):
         self.show_preview()
 
     async def show_form(self) -> None:
-        """Show the parameters, and go there when somebody asked for them."""
+        """Show the parameters, and go there when the user asked for them."""
         if self.judged.loaded is None or self.form.has_focus_within:
             return
         await self.form.show_profile(self.judged.loaded.profile, self.judged.base)
@@ -267,7 +267,7 @@ class EditorScreen(StepScreen):
 
     @work(group="save", exclusive=True)
     async def action_save(self, then: Leave | None = None) -> None:
-        """Write the text; ask first when somebody else has changed the file."""
+        """Write the text; ask first when the file was changed elsewhere."""
         self.look_at_file()
         if self.file.outside is not None:
             body = "Somebody else has changed it since you opened it. Overwriting loses what they did."

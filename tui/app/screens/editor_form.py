@@ -45,7 +45,7 @@ class DefaultsForm(Form):
         self.is_made = True
 
     def apply_to(self, text: str) -> tuple[str, list[UsageError]]:
-        """Return a text with the defaults that are right as they are typed, and why some could not be written."""
+        """Return a text with the valid defaults of the form written into it, and why the others were not."""
         values, errors = self.values, self.errors
         problems: list[UsageError] = []
         right = {name: values[name] for name in self.defaults if name in values and name not in errors}

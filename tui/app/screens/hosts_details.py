@@ -27,7 +27,7 @@ WHAT_NOW = (
 
 
 def detail_lines(host_list: HostList, key: str | None, width: int, *, broad: bool = False) -> list[Line]:
-    """Return the text about a row; `broad`: it stands beside the list, with room for the ticked hosts as well."""
+    """Return the text about a row; `broad`: it is next to the list, with room for the ticked hosts as well."""
     host, group = host_list.at(key), host_list.group_at(key)
     if host_list.problem:
         return indented([(f"{host_list.symbols.bad} {host_list.problem}", BAD)], width, 0)
@@ -42,7 +42,7 @@ def detail_lines(host_list: HostList, key: str | None, width: int, *, broad: boo
 
 
 def what_now(width: int) -> list[Line]:
-    """Return what somebody can do who has no hosts yet."""
+    """Return what a user without hosts can do."""
     return [line for key, does in WHAT_NOW for line in labelled([(key, ACCENT)], [(does, TEXT)], width, 7)]
 
 

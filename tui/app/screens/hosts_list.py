@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from tui.model.source_group import SourceGroup
 
 GROUPS_KEPT = 32
-INDENT = 9  # cells before what stands beside a label of the details
+INDENT = 9  # cells before the text next to a label of the details
 Labelled = tuple[str, list[Run]]
-"""A label of the details, and what stands beside it."""
+"""A label of the details, and the text next to it."""
 
 
 class KnownHost(Struct, frozen=True):

@@ -61,7 +61,7 @@ class LaunchLine(Static):
         self.post_message(self.Seen(starts))
 
     def come_early(self) -> None:
-        """Keep a key that came before anybody could read the plan."""
+        """Keep a key that came before the plan could be read."""
         self.early += 1
         show_text(self, self.launch_text())
         self.wait_for_reader()

@@ -16,7 +16,7 @@ HANGUP_CHECK_S = 1.0
 
 
 async def leave(shell: AppShell) -> None:
-    """Leave; ask first when the run that is shown goes on."""
+    """Leave; ask first when the run shown is still running."""
     run_dir = shell.live_run
     if run_dir is None or not await asyncio.to_thread(shell.run_is_alive, run_dir):
         shell.exit()
@@ -59,7 +59,7 @@ def take_signals(shell: AppShell) -> None:
 
 
 def leave_on_signal(shell: AppShell, number: signal.Signals) -> None:
-    """Leave at once: a run goes on without us, only the terminal has to be restored."""
+    """Leave at once: a run continues without us, and only the terminal must be restored."""
     if shell.live_run is not None and shell.run_is_alive(shell.live_run):
         shell.farewell = _still_running(shell.live_run)
     shell.exit(return_code=128 + number)

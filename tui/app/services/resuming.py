@@ -170,7 +170,7 @@ async def until(condition: Callable[[], bool], timeout_s: float) -> None:
 
 
 async def resume_run(shell: AppShell, run_dir: Path) -> None:
-    """Ask what to measure of what a run lacks, then measure it and show it as it goes on."""
+    """Ask what to measure of what a run lacks, then measure it and show it live."""
     try:
         missing = await asyncio.to_thread(lacking, run_dir)
         if not missing:
@@ -283,7 +283,7 @@ async def resume(
 
 
 async def prove_run(shell: AppShell, run_dir: Path) -> None:
-    """Ask whether to make a counter-experiment about what limited a run, then make it and show it as it goes on."""
+    """Ask whether to make a counter-experiment about what limited a run, then make it and show it live."""
     from tui.remote.vault import Remembering
 
     person = Remembering(partial(text_entry.ask, shell))
