@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tests.engine.test_matrix import HOSTS
 from tests.engine.test_prove import DEPTH, kept, proof
-from tests.results.compare_runs import IOPS, run, step
+from tests.samples.records import IOPS, run, step
 from tui.analysis.compare import compare
 from tui.app.screens.review_plan import plan_lines
 from tui.cli.shared.review import review_text

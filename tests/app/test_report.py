@@ -9,7 +9,7 @@ import pytest
 from tests.app.driver import User, opened, options
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names
 from tests.cli.test_compare import keep
-from tests.results.compare_runs import IOPS, run, step
+from tests.samples.records import IOPS, run, step
 from tui.app.dialogs.export import ExportRequest
 from tui.app.services.exporting import free_path, write_report
 from tui.app.widgets.field import TextInput

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.results.compare_runs import IOPS, run, step
+from tests.samples.records import IOPS, run, step
 from tui.analysis.measured import NoiseFloors, measure
 from tui.cli.ab import AbTest, check_belongs, concluded, looked, obstacles_of, tell_budget
 from tui.cli.shared.common import run_store

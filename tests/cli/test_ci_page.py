@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_compare import keep
-from tests.results.compare_runs import IOPS, repeated
+from tests.samples.records import IOPS, repeated
 from tui.cli.main import main, verb_module
 from tui.cli.shared.arguments import parser_with
 from tui.cli.shared.common import run_store

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.patience import PATIENCE_S
-from tests.results.compare_runs import IOPS, calm, latencies, latency_of, repeated, run, step
+from tests.samples.records import IOPS, calm, latencies, latency_of, repeated, run, step
 from tui.analysis.measured import NoiseFloors
 from tui.cli.main import main
 from tui.journal.rundir import write_atomic

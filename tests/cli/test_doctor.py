@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.agent import ssh_agent
-from tests.results.samples import DATA
+from tests.samples.events import DATA
 from tui.cli import doctor, doctor_checks
 from tui.cli.doctor import CHECKS, attempt, render
 from tui.cli.doctor_checks import DoctorCheck, Surroundings

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_nearest import parsers
-from tests.results.test_store import IDS, add_run
+from tests.library.test_store import IDS, add_run
 from tui.cli.main import main
 from tui.cli.shared.arguments import verbs_of
 

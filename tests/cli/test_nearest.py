@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.results.samples import DATA
+from tests.samples.events import DATA
 from tui.cli.main import main, verb_module
 from tui.cli.shared.arguments import VERBS, parser_with, verbs_of
 from tui.judge.catalogue import BY_ID

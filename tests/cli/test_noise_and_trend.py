@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_compare import keep
-from tests.results.compare_runs import IOPS, repeated, run, step
+from tests.samples.records import IOPS, repeated, run, step
 from tui.cli.main import main
 from tui.library.runs import RunStore
 from tui.model.record import HeadlineRecord

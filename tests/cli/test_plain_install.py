@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_compare import OTHER, SAME, SLOWER, keep
-from tests.results.compare_runs import IOPS, run, step
+from tests.samples.records import IOPS, run, step
 from tui.cli.main import main
 
 ROOT = Path(__file__).parents[2]

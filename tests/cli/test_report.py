@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_compare import keep
-from tests.results.compare_runs import IOPS, run, step
+from tests.samples.records import IOPS, run, step
 from tui.analysis.compare import compare
 from tui.cli.main import main
 from tui.view.document import Chart

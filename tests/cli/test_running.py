@@ -12,7 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tests.results.samples import DATA
+from tests.samples.events import DATA
 from tui.cli.main import main
 from tui.journal.rundir import process_identity
 from tui.library.build import write_record

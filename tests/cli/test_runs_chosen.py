@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.results.samples import DATA
+from tests.samples.events import DATA
 from tui.cli.main import main
 from tui.library.build import write_record
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.results.samples import DATA
+from tests.samples.events import DATA
 from tui.cli.main import main
 from tui.library.import_sources import read_source
 

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.test_compare import keep
 from tests.e2e.command import benchtui, start
 from tests.patience import PATIENCE_S, wait_until
-from tests.results.compare_runs import IOPS, run, step
+from tests.samples.records import IOPS, run, step
 from tui.analysis.ab import spent
 from tui.cli import ab
 from tui.cli.main import main

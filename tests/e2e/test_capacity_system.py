@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.capacity.systems import System, capacity_of_mmc
 from tests.e2e.command import benchtui, only_run
 from tests.e2e.test_recovery import record_of
 from tests.lab import fio_standin
-from tests.sizing.systems import System, capacity_of_mmc
 
 pytestmark = pytest.mark.e2e
 

@@ -19,7 +19,7 @@ from tests.app.tmux import Terminal
 from tests.cli.test_compare import keep
 from tests.e2e.command import measures, only_run
 from tests.patience import wait_until
-from tests.results.compare_runs import IOPS, run, step
+from tests.samples.records import IOPS, run, step
 from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.journal.rundir import announce, is_running, load_plan

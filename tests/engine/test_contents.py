@@ -8,7 +8,7 @@ import pytest
 
 from tests.lab.course import LOAD, course
 from tests.lab.sshd import SshdLab
-from tests.results.evidence import evidence, found
+from tests.samples.evidence import evidence, found
 from tui.engine.run.run import execute
 from tui.judge.check import UnknownError
 from tui.library.build import build_record

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab import tmpfs
-from tests.results.samples import sample
+from tests.samples.events import sample
 from tui.journal import writer
 from tui.journal.raw import RawFile, readable
 from tui.journal.reader import parse_line, read_events

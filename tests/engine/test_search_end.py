@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from tests.sizing.makers import Latency, capacity_search, queue, went
+from tests.capacity.makers import Latency, capacity_search, queue, went
 from tui.engine.run.search import how_search_ended
 from tui.engine.session.context import RunContext
 from tui.model.search import HOSTS, Knob, Search

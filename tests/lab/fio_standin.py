@@ -1,6 +1,6 @@
 """A stand-in for fio over a system of known capacity: it prints what fio would, of I/Os that a queue was asked to do.
 
-Layouts, versions and help are the real fio's. A timed job is simulated whole when it starts (tests/sizing/systems.py),
+Layouts, versions and help are the real fio's. A timed job is simulated whole when it starts (`tests.capacity.systems`),
 and told as fio tells it: cumulative json+ objects, one a second, and a last one. Each host has a system of its own, so
 that hosts together have the sum. Arrivals are those of `rate_iops`, over workers and directions; without one, each
 worker holds `iodepth` I/Os in flight.
@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from tests.sizing.systems import Array, System, bucket_of
+from tests.capacity.systems import Array, System, bucket_of
 from tui.metrics.buckets import PERCENTILES, index_to_value
 from tui.metrics.histogram import Histogram
 

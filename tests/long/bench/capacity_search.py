@@ -16,8 +16,8 @@ from statistics import fmean, median
 
 import numpy as np
 
+from tests.capacity.systems import System, capacity_of_mmc, measure, p99_limit, searched
 from tests.long.bench.kept import Row, told
-from tests.sizing.systems import System, capacity_of_mmc, measure, p99_limit, searched
 from tui.capacity.answer import CapacityAnswer
 from tui.model.search import Limit, Offer, Search, SearchPoint
 

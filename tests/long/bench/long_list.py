@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.results.samples import DATA
+from tests.samples.events import DATA
 from tui.library.build import write_record
 from tui.library.runs import INDEX_FILE
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.results.compare_runs import latency_of, run, step
+from tests.samples.records import latency_of, run, step
 from tui.analysis.compare import compare
 from tui.analysis.measured import NoiseFloors, measure
 from tui.model.record import RunRecord

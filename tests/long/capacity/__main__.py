@@ -16,8 +16,8 @@ from math import log
 from pathlib import Path
 from statistics import median
 
+from tests.capacity.systems import System, p99_limit
 from tests.long.capacity.systems import LastingSystem, searched, sustained
-from tests.sizing.systems import System, p99_limit
 from tui.model.search import Search
 
 MOST_POINTS = 40

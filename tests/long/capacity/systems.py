@@ -8,7 +8,7 @@ from math import exp
 
 import numpy as np
 
-from tests.sizing.systems import Array, System, result_of, seconds_of
+from tests.capacity.systems import Array, System, result_of, seconds_of
 from tui.capacity.answer import CapacityAnswer, answer
 from tui.capacity.next_point import next_offer
 from tui.capacity.points import PointData, clearly_over, judge

@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from tests.capacity.systems import System
 from tests.e2e.command import command, environment
 from tests.e2e.test_matrix import events
 from tests.lab import fio_standin
 from tests.lab.sshd import SshdLab, set_env
 from tests.long.pictures import DOCS, NARROW, WAIT_S, WIDE
 from tests.patience import wait_until
-from tests.sizing.systems import System
 
 HOSTS = 4
 QUEUE = System(service_s=0.0002, noise=0.03)  # 5000 reads a second at most; 4424 with a p99 of 8 ms, were it no noise

@@ -1,0 +1,354 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.samples.records import IOPS, latencies, latency_of, metadata_run, quiet, repeated, run, step
+from tui.analysis.compare import Change, Comparison, compare
+from tui.analysis.criteria import judge
+from tui.analysis.stats import Effect
+from tui.model.criteria import parse_criterion
+from tui.model.plan import Headline
+from tui.model.record import Finding, RunRecord
+from tui.model.step_record import TaskRecord
+from tui.text.line import plain_lines
+from tui.view.comparison import comparison_lines
+from tui.view.comparison_formats import as_json
+
+
+def headline(found: Comparison) -> Change:
+    change = found.points[0].headline
+    assert change is not None
+    return change
+
+
+def named(found: Comparison, name: str) -> Change:
+    return next(change for change in found.changes if change.name == name)
+
+
+def text(found: Comparison) -> str:
+    return "\n".join(plain_lines(comparison_lines(found, None)))
+
+
+# -- words
+
+
+def test_a_run_beside_itself_does_not_differ() -> None:
+    found = compare([run()], [run(run_id="b")], quiet())
+    assert found.word == "no difference detected"
+    assert {change.word for change in found.changes} <= {"no difference detected", "inconclusive"}
+
+
+def test_five_per_cent_more_iops_are_better_and_a_longer_latency_is_worse() -> None:
+    found = compare([run()], [run(step(IOPS * 1.05, scale=1.1, seed=2), run_id="b")], quiet())
+    assert (found.word, headline(found).title) == ("better", "read IOPS")
+    assert headline(found).change == pytest.approx(0.05)
+    assert named(found, "read.mean").word == "worse"
+
+
+def test_what_is_surely_different_but_less_than_matters_is_no_difference() -> None:
+    found = compare([run(step(noise=0.001))], [run(step(IOPS * 1.01, noise=0.001, seed=2))], quiet(cov=0.001))
+    assert (headline(found).word, headline(found).why) == ("no difference detected", "less than 2 %")
+
+
+def test_a_noisy_run_is_inconclusive() -> None:
+    found = compare([run(step(noise=0.6))], [run(step(IOPS * 1.05, noise=0.6, seed=2))], quiet())
+    assert (found.word, headline(found).why) == ("inconclusive", "wide interval")
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.95, 1.0, 1.05, 2.0])
+def test_single_runs_without_a_noise_floor_are_never_better_or_worse(factor: float) -> None:
+    found = compare([run(step(noise=0.001))], [run(step(IOPS * factor, noise=0.001, scale=1 / factor, seed=2))])
+    assert {change.word for change in found.changes} == {"inconclusive"}
+    assert found.undecided
+    assert headline(found).change == pytest.approx(factor - 1)
+
+
+def test_single_runs_are_as_sure_as_the_noise_floor_lets_them_be() -> None:
+    a, b = run(step(noise=0.001)), run(step(IOPS * 1.03, noise=0.001, seed=2))
+    loud, calm = compare([a], [b], quiet(cov=0.05)), compare([a], [b], quiet(cov=0.002))
+    assert (loud.word, calm.word) == ("inconclusive", "better")
+    wide, narrow = headline(loud).effect, headline(calm).effect
+    assert wide is not None and narrow is not None
+    assert (wide.half_width or 0) == pytest.approx(2.0452 * 2**0.5 * 0.05, rel=0.1)
+    assert (narrow.half_width or 0) < 0.01
+    assert loud.undecided and not calm.undecided
+
+
+def test_the_noise_floor_makes_noisy_runs_no_surer() -> None:
+    a, b = run(step(noise=0.6)), run(step(noise=0.6, seed=2))
+    within, between = (headline(compare([a], [b], floors)).effect for floors in (None, quiet(cov=0.001)))
+    assert within is not None and between is not None
+    assert (between.low, between.high, between.p) == (within.low, within.high, within.p)
+
+
+def test_where_reasons_have_no_room_beside_their_words_they_stand_below_whole() -> None:
+    found = compare([run()], [run(step(IOPS * 1.01, noise=0.001, scale=1.3, seed=2))], quiet())
+    reasons = {f"{each.word}: {each.why}" for each in found.changes if each.why}
+    assert reasons
+    wide, narrow = (plain_lines(comparison_lines(found, width)) for width in (120, 76))
+    assert not reasons & set(wide) and reasons <= set(narrow)
+    assert any("(" in line for line in wide if line.startswith("read IOPS"))
+    assert max(map(len, narrow)) <= 76 and not any(line.endswith("…") for line in narrow)
+
+
+def test_where_words_have_no_room_they_are_short_and_stand_below_whole() -> None:
+    values = [1000.0, 1010.0, 1020.0]
+    found = compare([repeated(values)], [repeated([each * 1.2 for each in values])])
+    wide, narrow = (plain_lines(comparison_lines(found, width)) for width in (120, 68))
+    assert any(line.startswith("read IOPS") and "too few repetitions to say" in line for line in wide)
+    row = next(line for line in narrow if line.startswith("read IOPS"))
+    assert row.endswith("  too few") and any(line.startswith("too few repetitions to say: ") for line in narrow)
+    assert max(map(len, narrow)) <= 68 and not any(line.endswith("…") for line in narrow)
+
+
+@pytest.mark.parametrize(("low", "high", "metric", "undecided"), [
+    (0.97, 1.30, "iops", False), (0.90, 1.30, "iops", True),
+    (0.90, 1.02, "latency", False), (0.97, 1.30, "latency", True),
+])  # fmt: skip
+def test_what_is_inconclusive_leaves_open_whether_it_is_worse_or_only_how_much_better(
+    low: float, high: float, metric: Any, undecided: bool
+) -> None:
+    known = headline(compare([run()], [run(step(seed=2))]))
+    found = replace(
+        known, figure=Headline(metric, "read"), word="inconclusive", effect=Effect(1.01, low, high, 0.5, "repetitions")
+    )
+    assert found.undecided is undecided
+
+
+def test_single_runs_are_said_to_tell_of_themselves_alone() -> None:
+    found = compare([run()], [run(step(IOPS * 1.1))])
+    assert headline(found).effect is not None
+    assert headline(found).effect.method == "within one run"  # type: ignore[union-attr]
+    assert named(found, "read.p99").effect.method == "one run, order statistics"  # type: ignore[union-attr]
+    assert "within-run only: seconds resampled in moving blocks" in text(found)
+
+
+def test_a_run_without_seconds_has_too_few_repetitions_to_say() -> None:
+    found = compare([run(step(count=0))], [run(step(IOPS * 2, count=0))])
+    assert found.word == "too few repetitions to say"
+    assert text(found).count("one run each, without 10 known seconds") == 1  # the reason of all figures is told once
+
+
+@pytest.mark.parametrize(("factor", "said"), [(1.2, "ranges do not overlap"), (1.001, "ranges overlap")])
+def test_three_repetitions_are_too_few_and_the_ranges_are_told(factor: float, said: str) -> None:
+    values = [1000.0, 1010.0, 1020.0]
+    found = compare([repeated(values)], [repeated([each * factor for each in values])])
+    assert found.word == "too few repetitions to say"
+    assert said in headline(found).why
+
+
+def test_four_repetitions_on_each_side_can_tell() -> None:
+    values = [1000.0, 1010.0, 1020.0, 1030.0]
+    found = compare([repeated(values)], [repeated([each * 0.9 for each in values])])
+    assert found.word == "worse"
+    effect = headline(found).effect
+    assert effect is not None
+    assert effect.p == pytest.approx(2 / 70)
+    assert effect.low is not None and effect.low <= 0.9 <= (effect.high or 0)
+
+
+def test_runs_of_one_side_are_its_repetitions() -> None:
+    values = [1000.0, 1010.0, 1020.0, 1030.0]
+    a, b = ([run(step(each * factor), run_id=f"{factor}-{each}") for each in values] for factor in (1.0, 0.9))
+    found = compare(a, b)
+    assert headline(found).values_a == tuple(values)
+    assert found.word == "worse"
+
+
+def test_beside_the_headline_four_repetitions_are_too_few_for_many_figures() -> None:
+    values = [1000.0, 1010.0, 1020.0, 1030.0]
+    found = compare([repeated(values)], [repeated([each * 0.9 for each in values])])
+    assert named(found, "read.bandwidth").word == "too few repetitions to say"
+
+
+def test_a_percentile_that_too_few_ios_are_behind_is_not_judged() -> None:
+    found = compare(*few_samples())
+    assert named(found, "read.p99.9").word == "too few samples"
+    assert "n<10" in text(found)
+
+
+def test_a_percentile_that_too_few_ios_are_behind_is_a_number_with_that_word_in_a_document() -> None:
+    found = compare(*few_samples())
+    judged = judge([], found.b, [parse_criterion("read.p99.9 < 5ms")])
+    (told,) = json.loads(as_json([(found, judged)]))["comparisons"]
+    (tail,) = [each for each in told["points"][0]["figures"] if each["name"] == "read.p99.9"]
+    assert (tail["a"], tail["word"]) == (named(found, "read.p99.9").a, "too few samples")
+    assert told["criteria"][0]["criterion"] == "read.p99.9 < 5ms"
+
+
+def few_samples() -> tuple[list[RunRecord], list[RunRecord]]:
+    """Return two sides of one run each, of 500 I/Os."""
+    one, other = (latency_of(latencies(count=500, seed=seed)) for seed in (1, 5))
+    return [run(step(latency=one))], [run(step(latency=other))]
+
+
+def test_metadata_runs_are_compared_by_their_operations() -> None:
+    rates = {"create": [100.0, 101.0, 102.0, 103.0], "stat": [900.0, 910.0, 920.0, 930.0]}
+    slower = {name: [each * 0.8 for each in values] for name, values in rates.items()}
+    found = compare([metadata_run(rates)], [metadata_run(slower)], quiet(metadata_run(rates)))
+    assert (found.word, headline(found).title) == ("worse", "creates")
+    assert named(found, "stat").change == pytest.approx(-0.2, abs=0.02)
+
+
+def test_a_matrix_is_compared_cell_by_cell() -> None:
+    def swept(factor: float) -> RunRecord:
+        points = [{"numjobs": 1}, {"numjobs": 2}, {"numjobs": 4}]
+        figures = [IOPS, 2 * IOPS, 3 * IOPS * factor]
+        return run(*(step(each, index=at, point=points[at]) for at, each in enumerate(figures)))
+
+    found = compare([swept(1.0)], [swept(0.8)], quiet(swept(1.0)))
+    assert [(point.name, point.headline.word if point.headline else "") for point in found.points] == [
+        ("numjobs=1", "no difference detected"),
+        ("numjobs=2", "no difference detected"),
+        ("numjobs=4", "worse"),
+    ]
+    assert found.word == "worse"
+    assert "numjobs=4: read bandwidth -20.0 %" in text(found)
+
+
+# -- the gate
+
+
+def invalid(record: RunRecord) -> None:
+    record.verdict = "invalid"
+    record.findings = [Finding(id="tool-errors", severity="error", message="EIO")]
+
+
+def other_param(record: RunRecord) -> None:
+    record.steps[0].params["numjobs"] = 4
+
+
+def other_profile(record: RunRecord) -> None:
+    record.profile.tag = "test/other"
+
+
+def other_version(record: RunRecord) -> None:
+    record.profile.version = 2
+
+
+def partial(record: RunRecord) -> None:
+    record.state = "partial"
+
+
+def more_hosts(record: RunRecord) -> None:
+    record.steps[0].results.aggregate["read"].hosts = ["h1", "h2"]
+
+
+def other_tool(record: RunRecord) -> None:
+    record.steps[0].tasks = {"h1": TaskRecord(tool_version="fio-4.1")}
+
+
+BLOCKING: dict[Callable[[RunRecord], None], str] = {
+    invalid: "B b is invalid (tool-errors)",
+    other_param: "numjobs: A 1, B 4",
+    other_profile: "profile: A test/p, B test/other",
+    other_version: "version of the profile: A 1, B 2",
+    partial: "B b is partial",
+    more_hosts: "number of clients: A 1, B 2",
+    other_tool: "version of fio: A 3.33, B 4.1",
+}
+
+
+@pytest.mark.parametrize("change", BLOCKING, ids=lambda each: each.__name__)
+def test_what_makes_runs_not_comparable_is_named_and_figures_are_still_shown(
+    change: Callable[[RunRecord], None],
+) -> None:
+    a, b = run(), run(run_id="b")
+    a.steps[0].tasks = {"h1": TaskRecord(tool_version="fio-3.33")}
+    change(b)
+    found = compare([a], [b])
+    assert found.word == "not comparable"
+    assert BLOCKING[change] in [each.text for each in found.obstacles]
+    assert "read IOPS" in text(found)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(("change", "said"), [
+    (other_param, "numjobs: A 1, B 1 or 4"), (more_hosts, "number of clients: A 1, B 1 or 2"),
+    (other_tool, "version of fio: A 3.33, B 3.33 or 4.1"), (other_profile, "profile: A test/p, B test/other, test/p"),
+])  # fmt: skip
+def test_each_run_of_a_side_is_held_against_the_other(
+    change: Callable[[RunRecord], None], said: str, turned: bool
+) -> None:
+    a, *b = (run(run_id=name) for name in "abc")
+    for record in (a, *b):
+        record.steps[0].tasks = {"h1": TaskRecord(tool_version="fio-3.33")}
+    change(b[1])
+    found = compare([a], b[::-1] if turned else b)
+    assert said in [each.text for each in found.obstacles]
+
+
+def test_runs_of_one_side_that_differ_are_no_repetitions_even_where_both_sides_are_mixed_alike() -> None:
+    a, b = ([run(run_id=f"{side}1"), run(run_id=f"{side}2")] for side in "ab")
+    for side in (a, b):
+        other_param(side[1])
+    found = compare(a, b, across=["numjobs"])
+    assert [each.text for each in found.obstacles] == ["numjobs: A 1 or 4, B 1 or 4"]
+    assert "\ncompared" not in text(found)
+
+
+def imported(name: str, size: int, in_flight: int | None) -> RunRecord:
+    only = step(params={"none": 1})
+    only.params, only.name, only.in_flight = {}, name, in_flight
+    read = only.results.aggregate["read"]
+    read.ios, read.bytes = 1000, 1000 * size
+    record = run(only, run_id=name)
+    record.state, record.profile.tag = "imported", "imported/fio"
+    return record
+
+
+def test_of_imported_runs_size_and_depth_have_to_be_the_same() -> None:
+    a = imported("randread", 4096, 100)
+    found = compare([a], [imported("mapr", 262144, 1)])
+    assert {each.text for each in found.obstacles} == {"read size: A 4k, B 256k", "I/Os in flight: A 100, B 1"}
+    assert compare([a], [imported("again", 4100, None)]).obstacles == [], "neither a name nor what is not known"
+
+
+def test_another_place_is_a_difference_that_does_not_hinder() -> None:
+    a, b = run(), run()
+    b.steps[0].params["directory"] = "/mnt/b"
+    found = compare([a], [b])
+    assert not found.obstacles
+    assert "directory: A /mnt/a, B /mnt/b" in [each.text for each in found.gate]
+
+
+def test_a_parameter_that_is_meant_to_differ_does_not_hinder() -> None:
+    a, b = run(), run()
+    other_param(b)
+    found = compare([a], [b], across=["numjobs"])
+    assert not found.obstacles
+    assert "compared        numjobs: A 1, B 4" in text(found)
+
+
+def test_facts_that_differ_are_told() -> None:
+    found = compare([run()], [run(facts={"kernel": "6.18", "fio_version": "fio-3.33"})])
+    assert "kernel: A 6.1, B 6.18" in [each.text for each in found.gate]
+    assert not found.obstacles
+
+
+def test_runs_without_a_common_point_are_not_comparable() -> None:
+    found = compare([run(step(point={"bs": "4k"}))], [run(step(point={"bs": "8k"}))])
+    assert found.word == "not comparable"
+
+
+def test_the_document_holds_what_is_shown() -> None:
+    found = compare([run()], [run(step(IOPS * 1.1), run_id="b")], quiet())
+    (told,) = json.loads(as_json([(found, [])]))["comparisons"]
+    first = told["points"][0]["figures"][0]
+    assert (told["word"], told["comparable"], first["name"], first["word"]) == ("better", True, "read.iops", "better")
+    assert first["ratio"] == pytest.approx(1.1)
+    assert first["low"] < first["ratio"] < first["high"]
+
+
+def test_operations_on_directories_are_judged_by_their_own_criteria() -> None:
+    record = metadata_run({"create": [20_000.0], "dir-create": [9_000.0]})
+    judged = judge([], [record], [parse_criterion("dir-create < 10k"), parse_criterion("create < 10k")])
+    assert [(each.criterion, each.outcome) for each in judged] == [
+        ("dir-create < 10k", "broken"),
+        ("create < 10k", "kept"),
+    ]

@@ -1,0 +1,462 @@
+"""What a search found, from its journal to words: record, summary, headline, chart."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.app.search_maker import LIMIT, MOST_IOPS, SearchMaker, curve_in, offers, scaling_in, search_in
+from tests.samples.records import run as run_of
+from tests.samples.records import step
+from tui.analysis.compare import compare, told_by
+from tui.analysis.searches import compare_searches, search_lines
+from tui.capacity.budget import shares_in_order
+from tui.cli.compare import exit_code
+from tui.export.tables import tables_of
+from tui.export.time_series import result_families
+from tui.journal.state import RunState
+from tui.library.build import build_record, write_record
+from tui.library.summary import summarize
+from tui.model.record import RunRecord
+from tui.model.search import Limit, Offer, Search
+from tui.model.search_record import ConfidenceInterval, SearchRecord
+from tui.record.search import LiveSearch
+from tui.record.search_figures import curve_points, main_trace, traces
+from tui.text.line import plain_lines
+from tui.text.search import headline_text, short_text
+from tui.view.comparison import comparison_lines
+from tui.view.comparison_charts import charts
+from tui.view.comparison_formats import as_json, as_junit
+from tui.view.document import Chart, DocumentTable, Facts, markdown_of
+from tui.view.report.content import ReportedRun, report_of
+from tui.view.report.vega import svg_of
+from tui.view.run_summary import summary_text
+from tui.view.search import answer_facts
+from tui.view.search_chart import curve_chart, scaling_chart
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> SearchMaker:
+    """A capacity search that came to its end with 7 of 12 points."""
+    maker = search_in(tmp_path_factory.mktemp("found")).measure_points()
+    maker.skip(*range(7, 12)).finish()
+    return maker
+
+
+@pytest.fixture(scope="module")
+def record(found: SearchMaker) -> RunRecord:
+    return build_record(found.run_dir)
+
+
+def one_point(home: Path, search: Search, offer: Offer, lost: tuple[str, ...] = ()) -> RunRecord:
+    maker = search_in(home, search)
+    maker.offer(0, offer).decide(0, offer, lost=lost)
+    maker.finish("partial", "stopped")
+    return build_record(maker.run_dir)
+
+
+def test_the_record_keeps_every_point_with_its_figures_and_what_was_decided(record: RunRecord) -> None:
+    assert record.search is not None
+    assert [point.verdict for point in record.search.points] == [
+        "breaks", "meets", "breaks", "meets", "breaks", "unclear", "meets"
+    ]  # fmt: skip
+    point = record.search.points[3]
+    assert (point.offered_iops, point.role) == (45750.0, "search")
+    assert point.percentiles_ns["read"]["99.9"] == pytest.approx(1.84e6, rel=0.02)
+    assert record.search.spent_s == 70.0
+    assert RunRecord.model_validate_json(record.to_json()).search == record.search
+
+
+def test_capacity_stands_with_its_interval_in_headline_list_and_summary(found: SearchMaker, record: RunRecord) -> None:
+    assert record.headline is not None
+    assert record.headline.value == pytest.approx(47_100, rel=0.03)
+    interval = r"(± [\d.]+ %|\(-[\d.]+ % \+[\d.]+ %\))"
+    assert re.match(rf"capacity 4\d\.\dk IOPS {interval} at p99.9 < 2 ms", record.headline.text)
+    assert record.headline.text.endswith("at p99.9 < 2 ms")
+    write_record(found.run_dir)
+    listed = summarize(found.run_dir)
+    assert listed is not None
+    assert listed.headline == record.headline.text
+    assert re.fullmatch(r"4\d\.\dk IOPS ±[\d.]+%", listed.headline_short)
+    text = summary_text(record)
+    for part in ("head room there: ", "latency there: p50", "broken first: p99.9 < 2 ms", "7 of 12 points"):
+        assert part in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_steps_are_shown_as_they_were_offered_and_slots_that_were_not_needed_are_no_loss(record: RunRecord) -> None:
+    assert record.state == "complete"
+    assert record.steps[1].name == "lab/oltp search 2"
+    assert record.matrix is None
+
+
+@pytest.mark.parametrize(
+    ("search", "offer", "words"),
+    [
+        (
+            Search("capacity", limits=(Limit("p99.9 < 1us", "", "latency", 99.9, 1e3),), points=9),
+            Offer(1000.0, 10.0),
+            "unfinished: no load is known yet that keeps p99.9 < 1 µs",
+        ),
+        (
+            Search("capacity", limits=(Limit("p99.9 < 1s", "", "latency", 99.9, 1e9),), points=1),
+            Offer(None, 10.0, role="maximum"),
+            "unfinished: capacity at least 60.6k IOPS at p99.9 < 1 s",
+        ),
+    ],
+)
+def test_a_search_without_an_answer_says_what_is_known(
+    tmp_path: Path, search: Search, offer: Offer, words: str
+) -> None:
+    made = one_point(tmp_path, search, offer)
+    assert made.headline is not None
+    assert words in made.headline.text
+    assert words in " ".join(summary_text(made).split())
+    assert "between: " not in summary_text(made) or made.headline.step is not None
+
+
+def test_a_point_that_lost_a_host_is_void_and_names_it(tmp_path: Path) -> None:
+    made = one_point(tmp_path, Search("capacity", limits=(LIMIT,)), offers()[1], lost=("weka-02",))
+    assert made.search is not None
+    assert not curve_points(made.search)
+    assert "point 1: lost weka-02" in summary_text(made)
+
+
+def test_the_curve_goes_by_offered_load_and_bends_back_at_its_end(record: RunRecord) -> None:
+    assert record.search is not None
+    trace = main_trace(record.search)
+    assert trace is not None
+    assert (trace.name, trace.most_ns) == ("p99.9", 2e6)
+    offered = [point.point.offered_iops for point in trace.points]
+    assert offered[-1] is None
+    paced = [each for each in offered if each is not None]
+    assert paced == sorted(paced)
+    assert len(paced) == len(offered) - 1
+    assert [each.percentile for each in traces(record.search)] == ["50", "99", "99.9"]
+
+
+def test_the_chart_draws_limit_capacity_and_verdicts_in_the_room_it_has(record: RunRecord) -> None:
+    assert record.search is not None
+    marks = [line for line in plain_lines(curve_chart(record.search, 78, 16)) if "p99.9" in line]
+    told = {found[0] for found in re.findall(r"\S p[\d.]+", marks[0].replace("•", "o"))}  # as ASCII terminals show it
+    assert len(told) == 4, "two curves have one mark"
+    for width, height in ((78, 16), (118, 24)):
+        lines = plain_lines(curve_chart(record.search, width, height, coloured=True))
+        assert max(map(len, lines)) <= width
+        text = "\n".join(lines)
+        assert "p99.9 < 2 ms" in text
+        assert "capacity" in text
+        assert text.count("✗") >= 2
+        assert text.count("◆") >= 2
+
+
+def test_marks_beside_a_curve_are_about_as_many_rows_apart_everywhere(record: RunRecord) -> None:
+    assert record.search is not None
+    for height in range(10, 40):
+        lines = plain_lines(curve_chart(record.search, 118, height, coloured=True))
+        rows = [place for place, line in enumerate(lines) if "┤" in line]
+        gaps = [b - a for a, b in pairwise(rows)]
+        assert gaps and max(gaps) <= 1.5 * min(gaps), f"{height} lines: marks in rows {rows}"
+
+
+def test_capacity_and_what_is_offered_now_have_colours_of_their_own(record: RunRecord) -> None:
+    assert record.search is not None
+    legend = curve_chart(record.search, 118, 24, coloured=True, now=47_000.0)[0].runs
+    marks = [role for text, role in legend if text in ("--", "━━")]
+    assert len(marks) == len(set(marks)) == 6, "limit, capacity, now, three percentiles"
+
+
+def test_a_limit_on_the_mean_has_its_own_line_in_the_curve(tmp_path: Path) -> None:
+    limit = Limit("mean < 500us", "", "latency", None, 5e5)
+    maker = search_in(tmp_path, Search("capacity", limits=(limit,), points=12)).measure_points()
+    maker.finish()
+    made = build_record(maker.run_dir)
+    assert made.search is not None
+    assert [(each.name, each.most_ns) for each in traces(made.search)] == [("mean", 5e5), ("p50", None), ("p99", None)]
+    trace = main_trace(made.search)
+    assert trace is not None
+    assert [each.latency_ns for each in trace.points] == sorted(each.latency_ns for each in trace.points)
+    assert len(trace.points) == 7
+    text = "\n".join(plain_lines(curve_chart(made.search, 78, 16)))
+    assert "mean < 500 µs" in text
+    (part,) = report_of([ReportedRun(made)]).runs
+    charts = [block for each in part.sections for block in each.blocks if isinstance(block, Chart)]
+    assert any("mean " in chart.alt for chart in charts)
+
+
+def shorter(made: SearchRecord, **changes: object) -> str:
+    assert made.answer is not None
+    return short_text(made.model_copy(update={"answer": made.answer.model_copy(update=changes)}))
+
+
+def test_what_was_found_fits_a_column_of_17_cells_whatever_it_is(record: RunRecord, tmp_path: Path) -> None:
+    assert record.search is not None
+    texts = [
+        shorter(record.search, state="never-met", step=None),
+        shorter(record.search, state="met-at-full-load"),
+        shorter(record.search, state="unfinished"),
+        shorter(record.search, state="unfinished", step=None),
+        shorter(record.search, unit="bytes_per_s", capacity=ConfidenceInterval(value=1.2e9, low=1.1e9, high=1.25e9)),
+    ]
+    for run in (curve_in(tmp_path / "curve"), scaling_in(tmp_path / "scaling")):
+        headline = build_record(run.run_dir).headline
+        assert headline is not None
+        texts.append(headline.short)
+    assert all(text and len(text) <= 17 for text in texts), texts
+    assert texts[0] == "no load keeps it"
+    assert texts[1].startswith("≥ ")
+    assert texts[-1] == "78.1 % of linear"
+
+
+def test_a_limit_that_nothing_broke_is_the_nearest_one(record: RunRecord) -> None:
+    assert record.search is not None and record.search.answer is not None
+    kept = record.search.answer.model_copy(update={"state": "met-at-full-load"})
+    names = [name for name, _, _ in answer_facts(record.search.model_copy(update={"answer": kept}))]
+    assert "nearest limit" in names and "broken first" not in names
+
+
+def test_a_report_draws_the_curve_and_has_every_point_as_evidence(record: RunRecord, tmp_path: Path) -> None:
+    (part,) = report_of([ReportedRun(record)]).runs
+    assert part.card.what.startswith("capacity 4")
+    section = next(each for each in part.sections if each.title == "What it sustains")
+    charts = [block for block in section.blocks if isinstance(block, Chart)]
+    assert "p99.9 1.01 ms at 30.5k IOPS, meets" in charts[0].alt
+    assert "<svg" in svg_of(charts[0].spec, charts[0].alt)
+    (table,) = [block for block in section.blocks if isinstance(block, DocumentTable)]
+    assert len(table.rows) == 7
+    scaled = report_of([ReportedRun(build_record(scaling_in(tmp_path).run_dir))]).runs[0]
+    drawn = [block for each in scaled.sections for block in each.blocks if isinstance(block, Chart)]
+    law = next(chart for chart in drawn if chart.title == "IOPS over hosts")
+    assert "16 hosts" in law.alt
+    assert "(extrapolated)" in law.alt
+    assert svg_of(law.spec, law.alt)
+
+
+def test_points_are_exported_as_rows_and_capacity_as_a_gauge(record: RunRecord) -> None:
+    table = next(each for each in tables_of(record) if each.name == "points")
+    names = [column.name for column in table.columns]
+    rows = [dict(zip(names, row, strict=True)) for row in table.rows]
+    assert [row["offered_iops"] for row in rows][:2] == [None, 30500.0]
+    assert rows[1]["p99_9_ns"] == pytest.approx(1.01e6, rel=0.02)
+    assert rows[1]["intended_p99_9_ns"] == pytest.approx(1.05e6, rel=0.02)
+    gauges = "".join(line for family in result_families(record) for line in family.lines())
+    assert 'unit="iops",limits="p99.9 < 2ms",state="found",bound="low"} 4' in gauges
+
+
+def test_while_it_goes_on_the_same_record_comes_from_what_is_known(tmp_path: Path) -> None:
+    maker = search_in(tmp_path).measure_points(3)
+    maker.offer(3, offers()[3]).load(2, offers()[3].rate_iops)
+    from tui.journal.reader import read_events
+
+    state = RunState().apply_all(read_events(maker.journal))
+    live = LiveSearch(maker.plan)
+    assert live.take(state)
+    assert live.view(state, state.t).behind, "an answer of fewer points is shown as that of all"
+    live.conclude()
+    assert not live.take(state)
+    so_far = live.view(state, state.t).record
+    assert not live.view(state, state.t).behind
+    assert [point.verdict for point in so_far.points] == ["breaks", "meets", "breaks"]
+    assert so_far.points[1].percentiles_ns["read"]["99.9"] > 9e5
+    assert headline_text(so_far).startswith("unfinished: capacity at least")
+
+
+def test_load_before_a_point_is_part_of_what_is_spent_and_of_what_is_left(tmp_path: Path) -> None:
+    maker = search_in(tmp_path, Search("curve", points=4, within_s=1000.0, lead_s=30.0, own_ramp=True))
+    first, second = Offer(None, 10.0, role="maximum", lead_s=30.0), Offer(6e3, 10.0, role="curve", lead_s=30.0)
+    maker.offer(0, first).decide(0, first)
+    maker.offer(1, second).load(12, 6e3)
+    from tui.journal.reader import read_events
+
+    state = RunState().apply_all(read_events(maker.journal))
+    live = LiveSearch(maker.plan)
+    live.take(state)
+    view = live.view(state, state.phase_started_t + 12.0)
+    assert view.record.spent_s == 40.0
+    assert view.elapsed_s == pytest.approx(-18.0), "load that is not measured counts as measured"
+    assert view.left_s == pytest.approx(3 * 40.0 - 12.0)
+
+
+def test_a_curve_that_ran_out_of_points_says_which_shares_it_lacks(tmp_path: Path) -> None:
+    search = Search("curve", points=2, shares=(0.25, 0.5, 1.0))
+    maker = search_in(tmp_path, search)
+    full = Offer(None, 10.0, role="maximum")
+    maker.offer(0, full).decide(0, full)
+    part = Offer(MOST_IOPS * shares_in_order(search)[0], 10.0, role="curve")
+    maker.offer(1, part).decide(1, part)
+    maker.finish("complete", "unfinished: its 2 points are spent")
+    record = build_record(maker.run_dir)
+    left = ", ".join(f"{share * 100:.0f} %" for share in shares_in_order(search)[1:])
+    assert record.search is not None
+    assert record.search.not_tried == [f"{left} of the maximum: its 2 points are spent"]
+    assert f"not tried: {left} of the maximum" in summary_text(record)
+
+
+def test_a_load_curve_has_its_maximum_and_its_knee(tmp_path: Path) -> None:
+    made = build_record(curve_in(tmp_path).run_dir)
+    assert made.headline is not None
+    assert made.headline.text.startswith("at most 61.0k IOPS")
+    assert "knee at 3" in made.headline.text
+
+
+def test_scaling_tells_efficiency_and_draws_the_model_beyond_what_was_measured(tmp_path: Path) -> None:
+    made = build_record(scaling_in(tmp_path).run_dir)
+    assert made.search is not None
+    assert made.search.scaling is not None
+    assert made.state == "complete"
+    assert made.headline is not None
+    assert made.headline.text == "78.1 % of linear at 8 hosts, 56.2k IOPS"
+    assert (made.headline.value, made.headline.step) == (56_250.0, 3)  # what lists, trend and exports go by
+    assert "extrapolated" in summary_text(made)
+    chart = "\n".join(plain_lines(scaling_chart(made.search.scaling, 80, 18)))
+    assert chart.count("◆") == 4
+
+
+def scaled(record: RunRecord, factor: float) -> RunRecord:
+    """Return the same search with every rate so many times as high."""
+    made = record.model_copy(deep=True)
+    assert made.search is not None
+    assert made.search.answer is not None
+    for point in made.search.points:
+        point.iops *= factor
+        point.offered_iops = point.offered_iops and point.offered_iops * factor
+    capacity = made.search.answer.capacity
+    capacity.value, capacity.low, capacity.high = (each and each * factor for each in
+                                                   (capacity.value, capacity.low, capacity.high))  # fmt: skip
+    return made
+
+
+def test_several_searches_on_a_side_are_repetitions(record: RunRecord) -> None:
+    a, b = ([scaled(record, factor * each) for each in (1.0, 1.01, 0.99, 1.02)] for factor in (1.0, 0.9))
+    found = compare(a, b)
+    assert found.search is not None
+    assert (found.word, len(found.search.values_a)) == ("worse", 4)
+    assert found.search.ratio.value == pytest.approx(0.9, 0.01)
+    assert found.search.ratio.high is not None
+    assert found.search.ratio.high < 1
+    assert compare(a, a).word == "no difference detected"
+    few = compare(a[:3], b[:3])
+    assert few.word == "too few repetitions to say"
+    text = "\n".join(plain_lines(comparison_lines(few, 100)))
+    assert "3 and 3, 4 each are needed; ranges do not overlap" in " ".join(text.split())
+    assert "all else is of the first of each side" in text
+    b[3].search.limits[0].most = 1e6  # type: ignore[union-attr]
+    assert compare(a, b).word == "not comparable"
+
+
+def test_the_curves_of_two_searches_are_drawn_over_each_other(record: RunRecord) -> None:
+    (lines,) = charts(compare([record], [scaled(record, 0.8)]), 100)
+    said = "\n".join(plain_lines(lines))
+    assert said.startswith("read p99.9 over IOPS")
+    assert all(name in said for name in ("• A", "+ B", "| capacity A", ": capacity B", "- p99.9 < 2 ms"))
+    assert min(said.count("•"), said.count("+")) > 20
+
+
+def test_two_searches_are_compared_by_capacity_and_by_latency_at_equal_load(record: RunRecord, tmp_path: Path) -> None:
+    """The same curve with every rate 0.8 times as high: capacity falls by 20 %, latency grows at equal load."""
+    slower = scaled(record, 0.8)
+    assert slower.search is not None
+    found = compare([record], [slower])
+    assert found.word == "worse"
+    assert found.search is not None
+    assert found.search.ratio.value == pytest.approx(0.8)
+    assert found.search.ratio.high is not None
+    assert found.search.ratio.high < 0.9
+    assert found.search.latency.value is not None
+    assert found.search.latency.value > 1.2
+    text = "\n".join(plain_lines(comparison_lines(found, 80)))
+    assert "-20.0 %" in text
+    assert "area between the curves" in " ".join(text.split())
+    (told,) = json.loads(as_json([(found, ())]))["comparisons"]
+    assert told["search"]["word"] == "worse"
+    assert exit_code(found, ()) == 1
+    for side, share in ((record, 0.7), (slower, 0.6)):
+        assert side.search is not None
+        side.search.job_shares = {"readers": share, "writers": 1 - share}
+    other = compare([record], [slower])
+    assert record.search is not None
+    record.search.job_shares = {}
+    assert other.word == "not comparable"
+    assert other.search is not None and "jobs share the load otherwise" in other.search.why
+    (suite,) = ElementTree.fromstring(as_junit([(found, ())]))
+    assert {case.get("name"): case[0].tag for case in suite if len(case)} == {"capacity": "failure"}
+    slower.search.limits[0].most = 1e6
+    assert compare([record], [slower]).word == "not comparable"
+    assert compare([record], [record]).word == "no difference detected"
+
+
+def test_a_report_holds_searches_against_each_other_with_intervals_and_curves(record: RunRecord) -> None:
+    report = report_of([ReportedRun(each) for each in (record, scaled(record, 0.8), scaled(record, 1.25))])
+    answers = ["B is worse: its capacity is 20 % lower than A's", "C is better: its capacity is 25 % higher than A's"]
+    assert [each.text.partition(" (")[0] for each in report.answer] == answers
+    one, _ = [dict(each.rows) for each in report.compared if isinstance(each, Facts)]
+    assert "-20.0 % (-" in one["capacity"][0] and one["capacity"][0].count("±") == 2
+    (chart,) = [each for each in report.compared if isinstance(each, Chart)]
+    drawn = svg_of(chart.spec, chart.alt)
+    assert all(f"capacity {name} " in drawn for name in "ABC") and "p99.9 &lt; 2 ms" in drawn
+    assert "bands their 95 % intervals" in chart.note
+    assert "What they sustain, C against A" in markdown_of(report)
+
+
+def never_met(record: RunRecord) -> RunRecord:
+    """Return the same search as one that found no load that keeps its limits."""
+    made = record.model_copy(deep=True)
+    assert made.search is not None and made.search.answer is not None
+    made.search.answer.state, made.search.answer.step = "never-met", None
+    return made
+
+
+def test_a_system_that_keeps_the_limits_at_no_load_is_worse_than_one_that_does(record: RunRecord) -> None:
+    none = never_met(record)
+    found = compare([record], [none])
+    assert (found.word, exit_code(found, ())) == ("worse", 1)
+    assert "no load keeps the limits in 1 of 1 searches of B" in "\n".join(plain_lines(comparison_lines(found, 200)))
+    assert compare([none], [record]).word == "better"
+    assert compare([none], [none]).word == "not measured"
+    some = compare([record] * 4, [record, record, record, none])
+    assert some.search is not None
+    assert (some.word, some.search.why) == ("inconclusive", "4 and 3, 4 each are needed; ranges overlap; "
+                                            "no load keeps the limits in 1 of 4 searches of B")  # fmt: skip
+
+
+def test_latency_over_common_load_has_an_interval_of_the_points_or_says_why_not(tmp_path: Path) -> None:
+    a = build_record(curve_in(tmp_path).run_dir)
+    b = scaled_latency(a, 1.3)
+    assert a.search is not None and b.search is not None
+    without = compare_searches([a.search], [b.search])
+    assert without.latency.value == pytest.approx(1.3, 0.02) and without.latency.low is None
+    said = " ".join(" ".join(plain_lines(search_lines(without, 80))).split())
+    assert "how surely is not known: the points have no seconds" in said
+    whole = compare([a], [b]).search
+    assert whole is not None and whole.latency.low is not None and 1.2 < whole.latency.low < 1.3
+
+    def told(step: int, direction: str, percentile: float | None) -> tuple[float, float]:
+        return 0.02, 20.0
+
+    found = compare_searches([a.search], [b.search], (told, told)).latency
+    assert found.low is not None and found.high is not None
+    assert found.low < 1.3 < found.high and found.high / found.low < 1.08
+
+
+def scaled_latency(record: RunRecord, factor: float) -> RunRecord:
+    made = record.model_copy(deep=True)
+    assert made.search is not None
+    for point in made.search.points:
+        for latencies in point.percentiles_ns.values():
+            latencies.update({name: round(value * factor) for name, value in latencies.items()})
+    return made
+
+
+def test_a_point_is_as_sure_as_its_own_seconds_say() -> None:
+    found = told_by(run_of())(0, "read", 99.0)
+    assert found is not None and 0 < found[0] < 0.1 and found[1] >= 1
+    few = told_by(run_of(step(count=0)))(0, "read", 99.0)
+    assert few is not None and few[0] > 0
+    assert told_by(run_of(step(count=0)))(0, "read", None) is None
+    assert told_by(run_of())(0, "read", None) is not None
+    assert told_by(run_of())(7, "read", 99.0) is None

@@ -1,0 +1,487 @@
+"""What each check finds in a step, and what it leaves alone; figures small enough to be checked by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+import tui.judge
+from tests.samples.evidence import WRITER, direction, evidence, found, latency, said, series
+from tui.judge.catalogue import BY_ID, CHECKS
+from tui.judge.check import Check, RunEvidence, UnknownError
+from tui.model.criteria import THRESHOLDS
+from tui.model.plan import BlockShare, FileSpec, Headline, JobLoad, Plan, Step
+from tui.model.record import HostProblemRecord
+from tui.model.search import Search
+from tui.model.step_record import (
+    AggregateRecord,
+    CacheDropRecord,
+    CoverageRecord,
+    HostTelemetryRecord,
+    LatencyRecord,
+    MetadataRecord,
+    OperationRecord,
+    StepRecord,
+    TaskRecord,
+    TelemetryColumn,
+)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+def test_a_check_explains_itself(check: Check) -> None:
+    assert all((check.title, check.rule, check.means, check.advice, check.source))
+    assert (check.of_run is None) != (check.of_step is None)
+
+
+def test_no_two_checks_have_one_id() -> None:
+    assert len(BY_ID) == len(CHECKS)
+
+
+# -- concurrency
+
+
+@pytest.mark.parametrize(
+    ("iops", "mean_ns", "severity"),
+    [
+        (1000.0, 4_000_000.0, None),  # 4.0 in flight of 4
+        (985.0, 4_000_000.0, None),  # 98.5 %
+        (970.0, 4_000_000.0, "warning"),
+        (943.0, 4_000_000.0, "error"),
+        (1030.0, 4_000_000.0, "warning"),
+        (2200.0, 4_000_000.0, "error"),
+    ],
+)
+def test_iops_times_latency_is_the_load_that_the_profile_keeps_in_flight(
+    iops: float, mean_ns: float, severity: str | None
+) -> None:
+    result = found("concurrency", evidence({"h1": {"write": direction(iops, mean_ns)}}))
+    assert [each.severity for each in result] == ([severity] if severity else [])
+
+
+def test_what_the_load_generator_needs_between_two_quick_ios_is_no_missing_load() -> None:
+    assert (
+        found("concurrency", evidence({"h1": {"write": direction(100_000.0, 30_000.0)}})) == []
+    )  # 75 %, 10 µs between
+
+
+def test_a_worker_that_waits_for_syncs_is_in_flight() -> None:
+    write, sync = direction(100.0, 10_000_000.0), direction(100.0, 30_000_000.0)
+    assert found("concurrency", evidence({"h1": {"write": write, "sync": sync}})) == []
+    assert said("concurrency", evidence({"h1": {"write": write}})) == [("error", 0.25)]
+
+
+def test_fewer_in_flight_on_a_client_whose_cpu_is_busy_weakens_the_figure_only() -> None:
+    busy = TelemetryColumn(name="cpu.busy", unit="percent", mean=97.0)
+    host = HostTelemetryRecord(host="h1", start_s=0.0, end_s=60.0, columns=[busy])
+    at = evidence({"h1": {"write": direction(1000.0, 3_000_000.0)}}, telemetry=[host])
+    (only,) = found("concurrency", at)
+    assert (only.severity, only.measured) == ("warning", 0.75)
+    assert only.message.endswith("75.0 % of them; the client's CPU was busy")
+    few = [TelemetryColumn(name=f"gen.{name}", unit="core_percent", mean=8.0) for name in ("cpu", "wait")]
+    host.columns.extend(few)
+    assert said("concurrency", at) == [("error", 0.75)], "4 % of the workers' time does not explain a quarter"
+    more = evidence({"h1": {"write": direction(1000.0, 9_000_000.0)}}, telemetry=[host])
+    assert said("concurrency", more) == [("error", 2.25)]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "record", "why"),
+    [
+        ([JobLoad("w", ("write",), held=4, paced=True)], {}, "rate"),
+        ([JobLoad("a", ("write",)), JobLoad("b", ("write",), wave=1)], {}, "one after the other"),
+        ([WRITER], {"measured_s": 20.0}, "end with their data"),
+        ([], {}, "not known"),
+    ],
+)
+def test_a_load_that_is_not_always_the_same_is_not_judged(
+    jobs: list[JobLoad], record: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(UnknownError, match=why):
+        found("concurrency", evidence(jobs=jobs, **record))
+
+
+# -- rate, length, tails
+
+
+@pytest.mark.parametrize(("reached", "doubt"), [(2000.0, False), (1981.0, False), (1900.0, True)])
+def test_a_rate_that_is_not_reached_is_told(reached: float, doubt: bool) -> None:
+    job = JobLoad("w", ("write",), paced=True, rate_iops={"write": 2000.0})
+    result = found("offered-rate", evidence({"h1": {"write": direction(reached, 1e6)}}, jobs=[job]))
+    said = ["write: 1.90k of the 2.00k that were offered (95 %)"] if doubt else []
+    assert [each.message for each in result] == said
+
+
+@pytest.mark.parametrize(("reached", "doubt"), [(295.0, False), (240.0, True)])
+def test_poisson_arrivals_may_fall_short_by_chance(reached: float, doubt: bool) -> None:
+    job = JobLoad("w", ("write",), paced=True, rate_iops={"write": 300.0}, poisson=True)
+    assert (
+        bool(found("offered-rate", evidence({"h1": {"write": direction(reached, 1e6)}}, jobs=[job], measured_s=13.0)))
+        is doubt
+    )
+
+
+@pytest.mark.parametrize(("reached", "doubt"), [(60.0, False), (50.0, True)])
+def test_a_rate_of_split_sizes_is_paced_by_the_smallest_block(reached: float, doubt: bool) -> None:
+    split = (BlockShare(4096, 4096, 0.5), BlockShare(16384, 16384, 0.5))  # 10 KiB on average
+    job = JobLoad("w", ("write",), paced=True, rate_iops={"write": 150.0}, blocks={"write": split})
+    assert bool(found("offered-rate", evidence({"h1": {"write": direction(reached, 1e6)}}, jobs=[job]))) is doubt
+
+
+@pytest.mark.parametrize(("reached", "doubt"), [(400.0, False), (300.0, True)])
+def test_a_job_that_misses_its_rate_is_told_though_others_of_its_direction_have_none(
+    reached: float, doubt: bool
+) -> None:
+    jobs = [JobLoad("log", ("write",), paced=True, rate_iops={"write": 400.0}), JobLoad("bulk", ("write",))]
+    at = evidence({"h1": {"write": direction(9000.0 + reached, 1e6)}}, jobs=jobs)
+    by_job = {"log": {"write": direction(reached, 1e6)}, "bulk": {"write": direction(9000.0, 1e6)}}
+    at.steps[0].results.jobs = by_job
+    result = found("offered-rate", at)
+    assert [each.message for each in result] == (
+        ["write of job log: 300 of the 400 that were offered (75 %)"] if doubt else []
+    )
+    at.steps[0].results.jobs = {"log": by_job["log"]}  # reported as one: which share each has is not known
+    assert not found("offered-rate", at)
+
+
+@pytest.mark.parametrize(("seconds", "severity"), [(5.0, "warning"), (30.0, "info"), (60.0, None)])
+def test_a_short_measurement_is_a_remark_and_a_very_short_one_a_warning(seconds: float, severity: str | None) -> None:
+    result = found("runtime", evidence(runtime_s=seconds, measured_s=seconds))
+    assert [each.severity for each in result] == ([severity] if severity else [])
+
+
+def test_a_warm_up_is_not_judged() -> None:
+    with pytest.raises(UnknownError, match="nothing was measured"):
+        found("runtime", evidence(runtime_s=5.0, measured_s=5.0, warmup=True))
+
+
+def test_what_is_the_same_of_several_steps_is_one_finding() -> None:
+    at = evidence(runtime_s=5.0, measured_s=5.0)
+    twice = RunEvidence(replace_steps(at), at.hosts, [*at.steps, at.steps[0].model_copy(update={"index": 1})], at.seen)
+    assert [each.scope for each in found("runtime", twice)] == [{"steps": "0 1"}]
+
+
+def test_what_weakens_several_points_of_a_search_is_told_once_at_its_worst() -> None:
+    job = JobLoad("w", ("write",), paced=True, rate_iops={"write": 2000.0})
+    at = evidence({"h1": {"write": direction(1900.0, 1e6)}}, jobs=[job])
+    other = at.steps[0].model_copy(update={"index": 1}, deep=True)
+    other.results.aggregate["write"].iops = 1500.0
+    plan = msgspec.structs.replace(replace_steps(at), search=Search("capacity"))
+    points = RunEvidence(plan, at.hosts, [*at.steps, other], at.seen)
+    (only,) = found("offered-rate", points)
+    assert (only.scope, only.measured) == ({"steps": "0 1", "direction": "write"}, 0.75)
+    assert only.message == "write: 1.50k of the 2.00k that were offered (75 %); the worst of 2 points"
+    assert only.severity == "info", "more than can be done is offered on purpose"
+    swept = found("offered-rate", RunEvidence(replace_steps(at), at.hosts, [*at.steps, other], at.seen))
+    assert [each.severity for each in swept] == ["warning", "warning"]
+
+
+def replace_steps(at: RunEvidence) -> Plan:
+    return Plan(at.plan.profile, {}, at.plan.hosts, [*at.plan.steps, at.plan.steps[0]])
+
+
+def test_percentiles_of_few_ios_are_named() -> None:
+    (only,) = found("few-samples", evidence({"h1": {"write": direction(33.0, 1e6, n=2000)}}))
+    assert (only.severity, only.message) == ("info", "write: 2,000 I/Os are too few for p99.9 and above")
+
+
+def test_a_wait_in_the_submission_that_clat_leaves_out_is_a_warning() -> None:
+    hidden = {"write": direction(100.0, 1e6, slat=latency(9e5), clat=latency(1e5))}
+    buffered = [JobLoad("w", ("write",), queues=True)]
+    assert said("slat", evidence({"h1": hidden}, jobs=buffered)) == [("warning", 0.9)]
+    assert said("slat", evidence({"h1": hidden}, plan={"latency_kind": "lat"})) == []
+
+
+def test_what_it_costs_to_submit_direct_io_is_a_remark() -> None:
+    hidden = {"write": direction(100.0, 1e6, slat=latency(9e5), clat=latency(1e5))}
+    direct = [JobLoad("w", ("write",), queues=True, direct=True)]
+    assert said("slat", evidence({"h1": hidden}, jobs=direct)) == [("info", 0.9)]
+
+
+def test_time_in_syncs_is_a_remark_when_it_is_most_of_it() -> None:
+    job = JobLoad("w", ("write",), workers=1, durable="fdatasync=1")
+    dirs = {"write": direction(100.0, 20_000.0), "sync": direction(100.0, 8_000_000.0)}
+    assert said("sync", evidence({"h1": dirs}, jobs=[job])) == [("info", 0.8)]
+
+
+# -- errors
+
+
+def test_an_error_of_the_load_generator_is_an_error_of_the_run() -> None:
+    (only,) = found("tool-errors", evidence(tasks={"h1": TaskRecord(exit_code=1, errors=[5])}))
+    assert (only.severity, only.message) == ("error", "the load generator failed: h1 EIO (Input/output error)")
+
+
+def test_a_load_that_was_stopped_on_request_has_no_error() -> None:
+    assert found("tool-errors", evidence(state="cut", tasks={"h1": TaskRecord(exit_code=128)})) == []
+
+
+def test_short_ios_are_an_error() -> None:
+    at = evidence({"h1": {"write": direction(1.0, 1.0, short_ios=3)}}, tasks={"h1": TaskRecord(exit_code=0)})
+    assert said("tool-errors", at) == [("error", 3)]
+
+
+def test_a_host_that_ended_well_and_did_nothing_is_an_error() -> None:
+    ended = TaskRecord(exit_code=0, final=True)
+    whole = CoverageRecord(start_s=0.0, end_s=60.0, hosts=2, of=2)
+    at = evidence(coverage=[whole], tasks={"h1": ended, "h2": ended})
+    (only,) = found("host-loss", at)
+    assert (only.severity, only.scope["hosts"]) == ("error", "h2")
+    assert found("host-loss", evidence(coverage=[whole], tasks={"h1": ended, "h2": TaskRecord()})) == []
+
+
+def test_a_host_that_was_restarted_is_named() -> None:
+    at = evidence(facts={"boot_id": "a"})
+    at.hosts[0].problems.append(HostProblemRecord(phase="measure", code="host-rebooted", message=""))
+    assert [each.scope for each in found("host-restart", at)] == [{"hosts": "h1"}]
+
+
+# -- data
+
+
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("direct", "size", "doubt"), [(False, 4 * GIB, True), (False, 32 * GIB, False), (True, 4 * GIB, False)]
+)
+def test_files_that_fit_into_memory_are_told_without_direct_io(direct: bool, size: int, doubt: bool) -> None:
+    job = JobLoad("w", ("write",), direct=direct)
+    task = {"files": [FileSpec("/d/f", size)]}
+    result = found("working-set", evidence(jobs=[job], facts={"mem_bytes": 16 * GIB}, task=task))
+    assert [each.measured for each in result] == ([0.25] if doubt else [])
+
+
+def test_the_memory_that_a_control_group_leaves_is_what_counts() -> None:
+    task = {"files": [FileSpec("/d/f", 4 * GIB)]}
+    facts = {"mem_bytes": 16 * GIB, "mem_usable_bytes": GIB}
+    assert found("working-set", evidence(jobs=[JobLoad("w", ("write",))], facts=facts, task=task)) == []
+
+
+def test_a_cache_that_was_not_dropped_is_named_with_its_host() -> None:
+    drops = [CacheDropRecord(host="h1", ok=False, method="none", detail="sudo: a password is required")]
+    (only,) = found("page-cache", evidence(plan={"drop_caches": "try"}, cache_drops=drops))
+    assert only.message == "the page cache was not dropped: h1: sudo: a password is required"
+
+
+@pytest.mark.parametrize(
+    ("job", "facts", "doubt"),
+    [
+        ({"same_offsets": True}, {"shares_files_with": "h1 h2"}, True),
+        ({"same_offsets": False}, {"shares_files_with": "h1 h2"}, True),  # the same seed on both hosts
+        ({"same_offsets": True}, {}, False),  # the same paths, each on a disk of its own
+    ],
+)
+def test_hosts_that_ask_for_the_same_blocks_of_one_file_are_told(
+    job: dict[str, bool], facts: dict[str, str], doubt: bool
+) -> None:
+    hosts = {name: {"read": direction(1.0, 1.0)} for name in ("h1", "h2")}
+    jobs = [JobLoad("r", ("read",), random=True, **job)]  # type: ignore[arg-type]
+    task = {"files": [FileSpec("/data/f", 1)]}
+    assert bool(found("same-offsets", evidence(hosts, jobs=jobs, facts=facts, task=task))) is doubt
+
+
+@pytest.mark.parametrize(("other", "doubt"), [("naa.6001", True), ("naa.6002", False), ("", False)])
+def test_hosts_that_see_one_lun_are_known_by_its_name(other: str, doubt: bool) -> None:
+    hosts = {name: {"read": direction(1.0, 1.0)} for name in ("h1", "h2")}
+    jobs = [JobLoad("r", ("read",), random=True, same_offsets=True)]
+    at = evidence(hosts, jobs=jobs, task={"files": [FileSpec("/dev/mapper/lun", 1)]})
+    for host, wwid in zip(at.hosts, ("naa.6001", other), strict=True):
+        host.facts = {
+            "boot_id": host.name,
+            "devices": [{"name": "dm-1", "below": ["sdb"]}, {"name": "sdb", "wwid": wwid}],
+        }
+    assert bool(found("same-offsets", at)) is doubt
+
+
+def test_a_device_of_one_machine_is_shared_by_all_its_names() -> None:
+    hosts = {name: {"read": direction(1.0, 1.0)} for name in ("h1", "h2")}
+    jobs = [JobLoad("r", ("read",), random=True, same_offsets=True)]
+    task = {"files": [FileSpec("/dev/loop7", 1)]}
+    assert found("same-offsets", evidence(hosts, jobs=jobs, task=task, facts={"boot_id": "b"}))
+    assert not found("same-offsets", evidence(hosts, jobs=jobs, task=task, facts={"boot_id": "unknown"}))
+
+
+def test_a_depth_that_the_engine_does_not_keep_is_told_and_that_it_was_swept() -> None:
+    vain = JobLoad("r", ("read",), in_vain="iodepth has no effect with psync", idle=("iodepth=4",))
+    assert [each.message for each in found("depth", evidence(jobs=[vain]))] == [vain.in_vain]
+    assert found("depth", evidence(jobs=[WRITER])) == []
+    at = evidence(jobs=[vain], plan={"axes": ["depth"]})
+    (step,) = at.plan.steps
+    step.point = {"depth": 4}
+    at.plan.steps.append(replace(step, index=1, point={"depth": 1}, jobs=[replace(vain, in_vain="", idle=())]))
+    both = RunEvidence(at.plan, at.hosts, [*at.steps, *at.steps], at.seen)
+    (only,) = found("depth", both)
+    told = "; it was swept: points that differ by depth alone are the same load"
+    assert (only.severity, only.message) == ("warning", vain.in_vain + told)
+
+
+def test_data_that_an_array_can_reduce_is_told() -> None:
+    job = JobLoad("w", ("write",), reducible="zero_buffers=1")
+    assert said("reducible-data", evidence(jobs=[job])) == [("warning", "zero_buffers=1")]
+    assert said("reducible-data", evidence(jobs=[WRITER])) == []
+
+
+def test_writes_that_are_never_flushed_are_a_remark() -> None:
+    assert said("no-flush", evidence(jobs=[WRITER])) == [("info", "none")]
+    assert said("no-flush", evidence(jobs=[JobLoad("w", ("write",), durable="fsync=1")])) == []
+
+
+@pytest.mark.parametrize(("never", "severity"), [(0, None), (4, "warning"), (60, "error")])
+def test_what_is_read_and_was_never_written_is_told(never: int, severity: str | None) -> None:
+    row = {"step": 0, "files": 1, "size_bytes": 100, "never_written_bytes": never, "path": "/data/f"}
+    reads = [JobLoad("r", ("read",), direct=True)]
+    result = found("unwritten-data", evidence(jobs=reads, facts={"written": [row, {**row, "step": 1}]}))
+    assert [(each.severity, each.measured) for each in result] == ([(severity, 1 - never / 100)] if severity else [])
+
+
+def test_where_nobody_can_tell_what_was_written_the_check_is_not_made_and_says_why() -> None:
+    unknown = {"unknown": [{"name": "written", "reason": "filefrag (e2fsprogs) is not there"}]}
+    with pytest.raises(UnknownError, match="filefrag"):
+        found("unwritten-data", evidence(jobs=[JobLoad("r", ("read",))], facts=unknown))
+    with pytest.raises(UnknownError, match="nothing is read"):
+        found("unwritten-data", evidence(jobs=[WRITER]))
+
+
+# -- steadiness
+
+
+@pytest.mark.parametrize(
+    ("values", "doubt"),
+    [
+        ([100.0] * 60, False),
+        ([100.0, 104.0, 96.0, 101.0] * 15, False),
+        ([100.0 - second * 0.5 for second in range(60)], True),  # drifts by 28 %
+        ([100.0] * 36 + [60.0] * 24, True),
+    ],
+)
+def test_a_rate_that_moves_is_no_steady_state(values: Sequence[float | None], doubt: bool) -> None:
+    assert bool(found("steady-state", evidence(series=series(values)))) is doubt
+
+
+def test_a_short_series_is_not_judged() -> None:
+    with pytest.raises(UnknownError, match="less than 25 s"):
+        found("steady-state", evidence(series=series([100.0] * 24)))
+
+
+@pytest.mark.parametrize(("first", "doubt"), [(100.0, False), (95.0, False), (40.0, True), (250.0, True)])
+def test_a_warm_up_that_is_in_the_figure_is_told(first: float, doubt: bool) -> None:
+    values: Sequence[float | None] = [first] * 6 + [100.0, 101.0, 99.0] * 18
+    assert bool(found("warm-up", evidence(series=series(values)))) is doubt
+
+
+def test_seconds_without_samples_are_counted() -> None:
+    at = evidence(series=series([1.0] * 20 + [None] * 3 + [1.0] * 37, "h1"))
+    assert said("missing-samples", at) == [("warning", 3)]
+
+
+# -- hosts and repetitions
+
+
+def test_hosts_that_share_unfairly_are_told_though_none_is_a_straggler() -> None:
+    rates = {"h1": 84.0, "h2": 100.0, "h3": 118.0}
+    hosts = {name: {"write": direction(rate, 1e6)} for name, rate in rates.items()}
+    (only,) = found("straggler", evidence(hosts))
+    assert only.message == "write: hosts are 14 % apart, from 84 IOPS (h1) to 118 (h3); Jain's index 0.981"
+
+
+def test_a_host_with_a_long_tail_is_named() -> None:
+    def host(p99: int) -> dict[str, AggregateRecord]:
+        lat = LatencyRecord(n=1000, mean_ns=1e6, percentiles_ns={"99": p99})
+        return {"write": direction(100.0, 1e6, clat=lat)}
+
+    (only,) = found("straggler", evidence({"h1": host(1_000_000), "h2": host(1_000_000), "h3": host(9_000_000)}))
+    assert (only.scope["hosts"], only.measured) == ("h3", 9.0)
+
+
+def repeated(*values: float) -> RunEvidence:
+    at = evidence(plan={"headline": Headline("iops", "write")})
+    steps = [Step(index, "s", "fio", {}, [], 60.0) for index in range(len(values))]
+    records = [StepRecord(index=index, name="s", state="done", headline=value) for index, value in enumerate(values)]
+    plan = Plan(at.plan.profile, {}, at.plan.hosts, steps, headline=Headline("iops", "write"))
+    return RunEvidence(plan, at.hosts, records, at.seen)
+
+
+def test_one_measurement_says_nothing_of_repeatability() -> None:
+    assert said("repetitions", repeated(100.0)) == [("info", 1)]
+
+
+def test_repetitions_that_are_far_apart_are_a_warning() -> None:
+    assert said("repetitions", repeated(100.0, 101.0, 99.0)) == []
+    (only,) = found("repetitions", repeated(100.0, 150.0, 50.0))
+    assert (only.severity, only.measured) == ("warning", 0.5)
+    assert "repetitions deviate by 50 % of their mean (write 100 IOPS, " in only.message
+
+
+def iterated(*rates: float) -> RunEvidence:
+    """A metadata benchmark that ran once, with iterations."""
+    at = repeated(fmean(rates))
+    operations = {"create": OperationRecord(iterations=list(rates))}
+    metadata = MetadataRecord(tool="mdtest", iterations=len(rates), operations=operations)
+    records = [record.model_copy(update={"metadata": metadata}) for record in at.steps]
+    plan = Plan(at.plan.profile, {}, at.plan.hosts, at.plan.steps, headline=Headline("ops", "create"))
+    return RunEvidence(plan, at.hosts, records, at.seen)
+
+
+def test_iterations_of_a_metadata_benchmark_are_its_repetitions() -> None:
+    assert said("repetitions", iterated(20e3, 20.1e3, 19.9e3)) == []
+    assert said("repetitions", iterated(20e3)) == [("info", 1)]
+    (only,) = found("repetitions", iterated(20e3, 30e3, 10e3))
+    assert (only.severity, only.measured) == ("warning", 0.5)
+    assert "iterations deviate by 50 % of their mean (creates 20.0k ops/s, " in only.message
+
+
+def test_a_threshold_that_the_profile_changes_is_the_one_that_is_judged_by() -> None:
+    at = evidence(runtime_s=5.0, measured_s=5.0, plan={"thresholds": {"runtime.warning_s": 3.0, "runtime.note_s": 4.0}})
+    assert said("runtime", at) == []
+    at = evidence(runtime_s=5.0, measured_s=5.0, plan={"thresholds": {"runtime.warning_s": 6.0}})
+    assert [(each.severity, each.threshold) for each in found("runtime", at)] == [("warning", 6.0)]
+
+
+@pytest.mark.parametrize("name", THRESHOLDS)
+def test_every_threshold_is_asked_for_by_its_check(name: str) -> None:
+    folder = Path(str(tui.judge.__file__)).parent
+    assert any(f'"{name}"' in file.read_text(encoding="utf-8") for file in folder.glob("*.py"))
+    assert name.partition(".")[0] in BY_ID
+
+
+# -- flushes
+
+
+SYNCING = JobLoad("w", ("write",), durable="fdatasync=1")
+
+
+def synced(median_ns: int, options: str = "rw,noatime", job: JobLoad = SYNCING) -> RunEvidence:
+    """Return a run whose syncs took so long, on a mount with these options."""
+    sync = direction(100.0, float(median_ns))
+    assert sync.lat is not None
+    sync.lat.percentiles_ns = {"50": median_ns}
+    mount = {"path": "/t", "at": "/t", "fstype": "xfs", "options": options.split(",")}
+    dirs = {"write": direction(100.0, 50_000.0), "sync": sync}
+    return evidence({"h1": dirs}, jobs=[job], facts={"mounts": [mount]})
+
+
+@pytest.mark.parametrize("option", ["nobarrier", "barrier=0"])
+def test_a_mount_that_drops_flushes_is_named(option: str) -> None:
+    assert said("flush-no-op", synced(100_000, f"rw,{option}")) == [("warning", 1)]
+
+
+@pytest.mark.parametrize(("median_ns", "doubt"), [(900, True), (2_900, True), (12_000, False), (400_000, False)])
+def test_a_flush_that_no_device_could_have_answered_is_a_doubt(median_ns: int, doubt: bool) -> None:
+    assert bool(found("flush-no-op", synced(median_ns))) is doubt
+
+
+def test_without_flushes_nothing_is_said_of_them() -> None:
+    with pytest.raises(UnknownError):
+        found("flush-no-op", synced(900, "rw,nobarrier", WRITER))
+
+
+@pytest.mark.parametrize(("device", "doubt"), [("ram0", True), ("zram1", True), ("nullb0", True), ("nvme0n1", False)])
+def test_a_device_in_memory_is_no_storage(device: str, doubt: bool) -> None:
+    at = evidence(facts={"devices": [{"name": device}]})
+    assert said("direct-io", at) == ([("error", device)] if doubt else [])

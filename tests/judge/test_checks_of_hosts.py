@@ -1,0 +1,473 @@
+"""What telemetry and facts of hosts say of a run, and what limited it; figures small enough to be checked by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tests.samples.evidence import direction, evidence, found, said
+from tui.judge.bottleneck import bottleneck_of
+from tui.judge.check import RunEvidence, StepEvidence, UnknownError
+from tui.model.plan import FileSpec, Headline, HostTask, JobLoad, Plan
+from tui.model.step_record import HostTelemetryRecord, TelemetryColumn
+
+# -- telemetry
+
+
+def looked(facts: Any = None, *, quiet: Any = None, **means: Any) -> RunEvidence:
+    """Return a run with telemetry of one client; `_` in names stands for a dot, `quiet` is of before the load."""
+    columns = [
+        *(
+            TelemetryColumn(name=name.replace("_", ".", 1), unit="number", mean=mean, max=mean)
+            for name, mean in means.items()
+        ),
+        *(TelemetryColumn(name=name, unit="number", values=[mean] * 5) for name, mean in (quiet or {}).items()),
+    ]
+    host = HostTelemetryRecord(
+        host="h1", start_s=0.0, end_s=60.0, columns=columns, devices={"sda": "top"}, quiet=5 if quiet else 0
+    )
+    read = direction(1000.0, 4e6, bw_bytes_per_s=100e6)
+    return evidence({"h1": {"read": read}}, jobs=[JobLoad("r", ("read",), direct=True)], facts=facts, telemetry=[host])
+
+
+@pytest.mark.parametrize(
+    ("moved", "severity"), [(100e6, None), (96e6, None), (80e6, "warning"), (12.5e6, "error"), (0.0, "error")]
+)
+def test_bytes_that_no_device_delivered_came_from_elsewhere(moved: float, severity: str | None) -> None:
+    result = found("storage-traffic", looked(gen_read_bytes=moved, gen_procs=2.0))
+    assert [each.severity for each in result] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize("unknown", [{}, {"gen.procs": "the kernel does not list children"}])
+def test_of_a_load_whose_processes_are_not_all_read_the_device_is_asked(unknown: dict[str, str]) -> None:
+    at = looked(gen_read_bytes=30e6, gen_procs=1.0 if unknown else 193.0, **{"dev_sda.rd": 100e6})
+    at.steps[0].telemetry[0].unknown = unknown
+    assert found("storage-traffic", at) == []
+
+
+def test_of_very_many_processes_the_bytes_count_when_each_was_read_twice() -> None:
+    at = looked(gen_procs=64.0, **{"dev_sda.rd": 200e6})
+    host = at.steps[0].telemetry[0]
+    host.t_s, host.end_s = [float(second) for second in range(1, 31)], 30.0
+    own = TelemetryColumn(name="gen.read_bytes", unit="bytes_per_s", mean=8e6, values=[*[0.0] * 13, *[10e6] * 17])
+    host.columns.append(own)
+    assert said("storage-traffic", at) == [("error", 0.1)]  # a neighbour moves the rest
+    host.end_s = 20.0
+    assert found("storage-traffic", at) == []
+
+
+def test_a_host_that_did_not_go_on_is_not_asked_where_its_bytes_came_from() -> None:
+    at = looked(gen_read_bytes=10e6, gen_procs=2.0)
+    at.steps[0].telemetry[0].end_s = 3.0
+    with pytest.raises(UnknownError, match="bytes moved below"):
+        found("storage-traffic", at)
+
+
+def test_of_a_mount_the_bytes_from_its_server_count() -> None:
+    assert said("storage-traffic", looked(gen_read_bytes=100e6, nfs_rd_server=10e6)) == [("error", 0.1)]
+
+
+def test_without_telemetry_it_is_not_known_where_bytes_came_from() -> None:
+    with pytest.raises(UnknownError, match="no telemetry"):
+        found("storage-traffic", evidence())
+
+
+@pytest.mark.parametrize(
+    ("means", "cpus", "why"),
+    [
+        ({"cpu_busy": 40.0, "core_busy": 70.0}, 64, ""),
+        ({"cpu_busy": 92.0}, 64, "92 % busy"),
+        ({"cpu_busy": 3.0, "core_busy": 99.0}, 64, "core is 99 % busy"),
+        ({"cpu_busy": 51.0, "core_busy": 99.0}, 2, ""),
+        ({"cpu_busy": 51.0, "core_busy": 99.0, "psi_cpu.some": 80.0}, 2, "core is 99 % busy"),
+        ({"cpu_busy": 3.0, "gen_thread": 99.0}, 64, "a thread of the load uses 99 % of a core"),
+        ({"cpu_busy": 3.0, "core_softirq": 93.0}, 64, "a core spends 93 % in soft interrupts"),
+    ],
+)
+def test_a_client_whose_cpu_is_busy_is_told(means: dict[str, float], cpus: int, why: str) -> None:
+    result = found("client-cpu", looked({"cpus": cpus}, **means))
+    assert [each.message for each in result] == ([f"the client's CPU may hold it back: h1: {why}"] if why else [])
+
+
+def test_a_profile_may_say_how_busy_the_cpu_of_a_client_may_be() -> None:
+    at = looked({"cpus": 64}, cpu_busy=80.0, gen_thread=97.0)
+    assert [each.message for each in found("client-cpu", at)] == [
+        "the client's CPU may hold it back: h1: a thread of the load uses 97 % of a core"
+    ]
+    at.plan.thresholds.update({"client-cpu.thread": 99.0, "client-cpu.host": 70.0})
+    assert [each.message for each in found("client-cpu", at)] == ["the client's CPU may hold it back: h1: 80 % busy"]
+
+
+@pytest.mark.parametrize(("used", "told"), [(150.0, False), (192.0, True)])
+def test_a_load_that_uses_up_what_its_control_group_allows_is_told(used: float, told: bool) -> None:
+    at = looked({"cpus": 64, "cpus_usable": 2.0}, cpu_busy=3.0, gen_cpu=used)
+    said = "the client's CPU may hold it back: h1: the load uses 96 % of the 2 CPUs that it may use"
+    assert [each.message for each in found("client-cpu", at)] == ([said] if told else [])
+
+
+def test_cpu_that_the_hypervisor_took_is_told() -> None:
+    assert said("client-cpu", looked(cpu_busy=10.0, cpu_steal=4.0)) == [("warning", 4.0)]
+
+
+@pytest.mark.parametrize(("thread", "doubt"), [(70.0, False), (78.0, True)])
+def test_a_thread_that_uses_all_that_the_hypervisor_leaves_it_is_told(thread: float, doubt: bool) -> None:
+    at = looked({"cpus": 64}, cpu_busy=50.0, cpu_steal=10.0, gen_thread=thread)  # a fifth of what is wanted is taken
+    bound = f"the client's CPU may hold it back: h1: a thread of the load uses {thread:.0f} % of a core, all that the"
+    assert [each.message for each in found("client-cpu", at) if "hypervisor leaves it" in each.message] == (
+        [f"{bound} hypervisor leaves it"] if doubt else []
+    )
+
+
+@pytest.mark.parametrize(("received", "doubt"), [(100e6, False), (115e6, True)])
+def test_a_link_that_is_full_is_named_with_its_speed(received: float, doubt: bool) -> None:
+    nics = {"nics": [{"name": "eth0", "speed_mbit": 1000}]}
+    result = found("network", looked(nics, **{"nic_eth0.rx": received}))
+    assert [each.message for each in result] == (
+        ["the network may hold it back: h1: eth0 carries 92 % of its 1 Gbit/s"] if doubt else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("rate", "received", "text"),
+    [
+        ("100 Gb/sec (4X EDR)", 12e9, "96 % of its 100 Gbit/s"),
+        ("100 Gb/sec (4X EDR)", 9e9, ""),
+        ("40 Gb/sec (4X QDR)", 3.8e9, "95 % of its 32 Gbit/s"),  # eight of ten bits are data
+    ],
+)
+def test_an_rdma_port_that_is_full_is_named_and_limits(rate: str, received: float, text: str) -> None:
+    port = {"device": "mlx5_0", "port": 1, "rate": rate, "rate_gbit": float(rate.partition(" ")[0])}
+    at = looked({"rdma": [port]}, cpu_busy=10.0, **{"rdma_mlx5_0:1.rx": received})
+    said = f"the network may hold it back: h1: mlx5_0:1 carries {text}"
+    assert [each.message for each in found("network", at)] == ([said] if text else [])
+    assert (limit(at)[0] == "network") is bool(text)
+
+
+def test_a_link_of_unknown_speed_is_not_called_free() -> None:
+    nics = [{"name": "eth0", "speed_mbit": 1000}, {"name": "eth1"}]
+    at = looked({"nics": nics}, cpu_busy=10.0, **{"nic_eth0.rx": 1e5, "nic_eth1.rx": 100e6})
+    with pytest.raises(UnknownError, match="how fast the links of h1 are is not known"):
+        found("network", at)
+    at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=64, direct=True)]
+    assert limit(at)[1].endswith("(no client-side bottleneck found); how fast their links are is not known")
+
+
+def test_traffic_beside_the_load_is_not_judged() -> None:
+    with pytest.raises(UnknownError, match="does not go over the network"):
+        found("network", looked(**{"nic_eth0.rx": 1e5, "tcp_out": 100.0, "tcp_retrans": 600.0}))
+
+
+@pytest.mark.parametrize(
+    ("facts", "judged"),
+    [
+        ({"devices": [{"name": "sda", "transport": "sata"}]}, False),
+        ({"devices": [{"name": "sda", "transport": "iscsi"}]}, True),
+        ({"mounts": [{"path": "/t", "fstype": "tmpfs"}]}, False),
+        ({"mounts": [{"path": "/t", "fstype": "nfs4"}]}, True),
+    ],
+)
+def test_links_beside_a_load_on_disks_of_the_host_are_not_judged(facts: dict[str, Any], judged: bool) -> None:
+    busy = {"nic_eth0.rx": 1e8, "tcp_out": 100.0, "tcp_retrans": 60.0}
+    at = looked(facts, **busy)
+    if judged:
+        assert found("network", at)
+    else:
+        with pytest.raises(UnknownError, match="does not go over the network"):
+            found("network", at)
+
+
+def test_segments_that_were_sent_again_are_told() -> None:
+    result = found("network", looked(**{"nic_eth0.rx": 1e8, "tcp_out": 100.0, "tcp_retrans": 60.0}))
+    assert [each.message for each in result] == ["the network loses packets: h1: 1.0 % of TCP segments were sent again"]
+
+
+def test_segments_that_were_sent_again_though_they_had_arrived_were_not_lost() -> None:
+    """A peer whose CPU is busy answers late, on loopback as well."""
+    sent = {"nic_lo.rx": 1e8, "tcp_out": 100.0, "tcp_retrans": 60.0}
+    nics = {"nics": [{"name": "lo", "speed_mbit": 100_000}]}
+    assert found("network", looked(nics, **sent, tcp_dup=60.0)) == []
+    assert found("network", looked(nics, **sent, tcp_dup=30.0))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "doubt"), [("cpu.busy", 4.0, False), ("cpu.busy", 60.0, True), ("dev.sda.busy", 50.0, True)]
+)
+def test_a_host_that_was_not_quiet_before_the_load_is_told(column: str, value: float, doubt: bool) -> None:
+    assert bool(found("background-load", looked(quiet={column: value}))) is doubt
+
+
+def test_hosts_that_were_looked_at_before_a_fill_or_a_warm_up_count() -> None:
+    at = looked(quiet={"cpu.busy": 60.0})
+    at.steps[0].warmup = True
+    assert [each.message for each in found("background-load", at)] == ["not quiet before the load: h1: CPU 60 % busy"]
+
+
+# -- control groups
+
+SDA = [{"name": "sda1", "kind": "partition", "below": ["sda"], "number": "8:1"}, {"name": "sda", "number": "8:0"}]
+MIRROR = [{"name": "md0", "below": ["sda", "sdb"], "number": "9:0"}, {"name": "sda", "number": "8:0"},
+          {"name": "sdb", "number": "8:16"}]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "devices", "means", "at_limit"),
+    [
+        ("8:0 rbps=max wbps=max riops=1010 wiops=max", SDA, {}, 1010.0),
+        ("read_bps 8:0 101000000", SDA, {}, 101e6),
+        ("8:0 rbps=max wbps=max riops=1010 wiops=max", [], {}, 1010.0),  # as in records without numbers
+        ("8:0 rbps=max wbps=max riops=1200 wiops=max", SDA, {}, None),
+        ("8:0 rbps=max wbps=max riops=max wiops=1010", SDA, {}, None),  # it reads
+        ("8:32 rbps=max wbps=max riops=1010 wiops=max", SDA, {}, None),  # another disk
+        ("8:0 rbps=max wbps=max riops=1010 wiops=max", MIRROR, {}, None),  # half of the I/Os go to the other disk
+        ("8:0 rbps=max wbps=max riops=505 wiops=max", MIRROR, {"dev_sda.reads": 500.0}, 505.0),
+        ("nonsense 8:0", SDA, {}, None),
+    ],
+)
+def test_a_load_at_the_limit_of_its_own_device_measures_the_limit(
+    line: str, devices: Any, means: dict[str, float], at_limit: float | None
+) -> None:
+    at = looked({"cgroup_version": "v2", "cgroup_io": [line], "devices": devices}, **means)
+    assert [each.threshold for each in found("io-limit", at)] == ([at_limit] if at_limit else [])
+
+
+def test_without_limits_of_io_there_is_nothing_to_reach_and_without_control_groups_nothing_is_known() -> None:
+    assert found("io-limit", looked({"cgroup_version": "v2"})) == []
+    with pytest.raises(UnknownError):
+        found("io-limit", looked())
+
+
+@pytest.mark.parametrize(
+    ("size", "limited", "direct", "severity"),
+    [
+        (8 << 30, 4 << 30, False, "warning"),  # all would fit without the limit
+        (128 << 30, 4 << 30, False, "info"),
+        (2 << 30, 4 << 30, False, None),  # fits all the same: working-set says that it does
+        (8 << 30, 4 << 30, True, None),
+        (8 << 30, None, False, None),
+        (1 << 40, 4 << 30, False, None),  # next to nothing would be cached either way
+    ],
+)
+def test_a_memory_limit_that_leaves_less_page_cache_than_the_host_has_is_told(
+    size: int, limited: int | None, direct: bool, severity: str | None
+) -> None:
+    facts = {"cgroup_version": "v2", "mem_bytes": 64 << 30, "cgroup_mem_bytes": limited}
+    at = evidence(
+        jobs=[JobLoad("r", ("read",), direct=direct)], task={"files": [FileSpec("/d/f", size)]},
+        facts={name: value for name, value in facts.items() if value is not None},
+    )  # fmt: skip
+    assert [each.severity for each in found("memory-limit", at)] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(("throttled", "held"), [(4.0, False), (40.0, True)])
+def test_a_load_that_runs_out_of_cpu_time_is_held_back_though_its_mean_is_low(throttled: float, held: bool) -> None:
+    at = looked({"cpus": 8, "cpus_usable": 2.0, "cgroup_cpus": 2.0}, cpu_busy=10.0, cpu_throttled=throttled)
+    assert bool(found("client-cpu", at)) is held
+    assert (limit(at)[0] == "client-cpu") is held
+
+
+# -- bottleneck
+
+
+def limit(at: RunEvidence) -> tuple[str, str]:
+    bottleneck = bottleneck_of(StepEvidence(at, at.plan.steps[0], at.steps[0]))
+    assert bottleneck is not None
+    return bottleneck.kind, bottleneck.text
+
+
+@pytest.mark.parametrize(
+    ("means", "kind"),
+    [
+        ({"cpu_busy": 92.0}, "client-cpu"),
+        ({"cpu_busy": 10.0, "nic_eth0.rx": 120e6}, "network"),
+        ({"cpu_busy": 10.0, "dev_sda.busy": 99.0, "dev_sda.queue": 30.0, "dev_sda.rlat": 3.5}, "client-device"),
+        ({"cpu_busy": 10.0, "dev_sda.busy": 99.0, "dev_sda.queue": 1.0, "dev_sda.rlat": 3.5}, "concurrency"),
+    ],
+)
+def test_the_bottleneck_is_the_first_that_is_at_its_limit(means: dict[str, float], kind: str) -> None:
+    assert limit(looked({"cpus": 64, "nics": [{"name": "eth0", "speed_mbit": 1000}]}, **means))[0] == kind
+
+
+@pytest.mark.parametrize(
+    ("allowed", "kind"),
+    [
+        ("read_bps 8:0 104857600", "client-device"),
+        ("8:0 rbps=max wbps=4096 riops=990 wiops=max", "client-device"),
+        ("8:0 rbps=500000000 wbps=max riops=max wiops=max", "concurrency"),
+        ("nonsense", "concurrency"),
+    ],
+)
+def test_what_a_control_group_allows_is_a_limit_of_the_clients_device(allowed: str, kind: str) -> None:
+    assert limit(looked({"cgroup_io": [allowed]}, cpu_busy=10.0))[0] == kind
+
+
+def test_without_a_limit_on_the_clients_it_is_the_storage_as_far_as_they_can_tell() -> None:
+    at = looked(cpu_busy=10.0)
+    at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=64, direct=True)]
+    assert limit(at) == ("storage", "storage (no client-side bottleneck found)")
+
+
+def test_a_rate_that_was_reached_is_the_bottleneck() -> None:
+    at = looked(cpu_busy=10.0)
+    at.plan.steps[0].jobs = [JobLoad("r", ("read",), paced=True, rate_iops={"read": 1000.0})]
+    assert limit(at) == ("rate", "the rate that was offered: read 1.00k IOPS")
+
+
+def test_a_bandwidth_that_was_offered_and_reached_is_the_bottleneck() -> None:
+    at = looked(cpu_busy=10.0)
+    at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=64, paced=True, rate_bytes_per_s={"read": 100e6})]
+    assert limit(at) == ("rate", "the rate that was offered: read 95.4 MiB/s")
+
+
+def test_a_rate_of_one_direction_does_not_limit_a_load_of_two() -> None:
+    at = looked(cpu_busy=10.0)
+    at.steps[0].results.aggregate["write"] = direction(5000.0, 4e6)
+    paced = JobLoad("r", ("read",), held=32, paced=True, rate_iops={"read": 1000.0})
+    at.plan.steps[0].jobs = [paced, JobLoad("w", ("write",), held=32)]
+    assert limit(at)[0] == "storage"
+
+
+def test_a_mix_whose_directions_are_both_held_at_their_rate_is_limited_by_it() -> None:
+    at = looked(cpu_busy=10.0)
+    aggregate = at.steps[0].results.aggregate
+    aggregate.update(write=aggregate["read"], mixed=aggregate["read"])
+    at.plan.steps[0].jobs = [JobLoad("m", ("read", "write"), paced=True, rate_iops={"read": 1e3, "write": 1e3})]
+    assert limit(at) == ("rate", "the rate that was offered: read 1.00k IOPS, write 1.00k IOPS")
+
+
+def test_workers_that_think_are_not_held_up_by_the_storage() -> None:
+    at = looked(cpu_busy=10.0)
+    at.plan.steps[0].jobs = [JobLoad("r", ("read",), workers=16, held=16, paced=True)]
+    said = "concurrency: the workers think for 75 % of their time; more of them would give more"
+    assert limit(at) == ("concurrency", said)
+
+
+def test_a_few_requests_of_several_hosts_together_are_few() -> None:
+    at = looked(cpu_busy=10.0)
+    at.plan.steps[0].tasks.append(HostTask("h2", 1, "", []))
+    assert limit(at)[1].startswith("concurrency: with 2 I/Os in flight")
+
+
+def with_server(**means: float) -> RunEvidence:
+    at = looked(cpu_busy=10.0)
+    columns = [TelemetryColumn(name=name.replace("_", "."), unit="number", mean=mean) for name, mean in means.items()]
+    server = HostTelemetryRecord(host="s1", role="server", start_s=0.0, end_s=60.0, columns=columns)
+    at.steps[0].telemetry.append(server)
+    return at
+
+
+def test_processes_of_a_server_with_many_threads_say_nothing_of_its_limit() -> None:
+    assert limit(with_server(group_OSD_procs=4.0, group_OSD_cpu=1200.0, cpu_busy=20.0))[0] == "concurrency"
+
+
+def test_a_profile_may_say_how_busy_the_cpu_of_a_server_may_be() -> None:
+    at = with_server(cpu_busy=70.0)
+    assert limit(at)[0] == "concurrency"
+    at.plan.thresholds["client-cpu.host"] = 60.0
+    assert limit(at) == ("server-cpu", "server CPU: s1: CPU 70 % busy")
+
+
+def test_a_server_whose_processes_are_busy_is_named_with_them() -> None:
+    at = with_server(group_OSD_procs=4.0, group_OSD_cpu=396.0)
+    assert limit(at) == ("server-cpu", "server CPU: s1: OSD uses 99 % of a core in each of 4 processes")
+
+
+@given(workers=st.integers(1, 64), on_cpu=st.floats(0, 0.9), waiting=st.floats(0, 1), cpus=st.integers(1, 128))
+def test_busy_cpus_are_the_bottleneck_of_a_load_that_wants_them(
+    workers: int, on_cpu: float, waiting: float, cpus: int
+) -> None:
+    """Every CPU is busy: with the load, while its workers wait for a CPU, or while they wait for I/O."""
+    used, waited = 100 * workers * on_cpu, 100 * workers * (1 - on_cpu) * waiting
+    at = looked({"cpus": cpus}, cpu_busy=100.0, gen_cpu=used, gen_wait=waited, gen_thread=100 * on_cpu)
+    at.plan.steps[0].jobs = [JobLoad("r", ("read",), workers=workers, held=16 * workers)]
+    assume(abs(used + waited - 50 * workers) > 1e-6 and abs(used - 50 * cpus) > 1e-6)
+    wants = used + waited > 50 * workers or used > 50 * cpus
+    assert (limit(at)[0] == "client-cpu") == wants
+    assert said("client-cpu", at), "busy CPUs are reported either way"
+
+
+def test_busy_cpus_are_the_bottleneck_where_nobody_knows_whether_the_load_waits_for_them() -> None:
+    assert limit(looked({"cpus": 8}, cpu_busy=100.0, gen_cpu=10.0))[0] == "client-cpu"
+
+
+def test_without_telemetry_nobody_knows_the_bottleneck() -> None:
+    at = evidence()
+    assert bottleneck_of(StepEvidence(at, at.plan.steps[0], at.steps[0])) is None
+
+
+# -- machines
+
+
+def machines(**facts: Any) -> RunEvidence:
+    """Return a run on two hosts; a fact that is a list has the value of each."""
+    at = evidence({name: {"write": direction(1.0, 1.0)} for name in ("h1", "h2")})
+    for index, host in enumerate(at.hosts):
+        host.facts = {name: value[index] if isinstance(value, tuple) else value for name, value in facts.items()}
+    return at
+
+
+def test_hosts_that_differ_are_shown_as_a_difference() -> None:
+    (only,) = found("host-differences", machines(kernel=("Linux 6.1", "Linux 6.8"), hostname=("h1", "h2"), cpus=8))
+    assert only.message == "hosts differ: kernel: Linux 6.1 on h1; Linux 6.8 on h2"
+    assert found("host-differences", machines(kernel="Linux 6.1", hostname=("h1", "h2"))) == []
+
+
+@pytest.mark.parametrize(
+    ("fstype", "severity"), [("ext4", None), ("nfs4", None), ("tmpfs", "error"), ("fuse.ceph-fuse", "info")]
+)
+def test_a_target_in_memory_is_no_storage(fstype: str, severity: str | None) -> None:
+    result = found("direct-io", machines(target_fstype=fstype))
+    assert [each.severity for each in result] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(("share", "doubt"), [(0.8, False), (0.93, True)])
+def test_a_target_that_is_nearly_full_is_told(share: float, doubt: bool) -> None:
+    assert bool(found("target-full", machines(target_full=(0.1, share)))) is doubt
+
+
+def test_a_raid_that_is_rebuilt_is_named() -> None:
+    raid = {"name": "md0", "kind": "md", "md_action": "resync", "md_done": "1024 / 2048"}
+    (only,) = found("raid-rebuild", machines(devices=([], [raid])))
+    assert only.message == "h2: md0 is in resync 1024 / 2048"
+    assert found("raid-rebuild", machines(devices=[{**raid, "md_action": "idle"}])) == []
+
+
+def test_a_cpu_that_saves_power_is_a_remark_and_for_latency_a_warning() -> None:
+    at = machines(governor="powersave", clocksource="tsc")
+    assert said("cpu-frequency", at) == [("info", 2)]
+    plan = Plan(at.plan.profile, {}, at.plan.hosts, at.plan.steps, Headline("latency", "read"))
+    assert said("cpu-frequency", replace(at, plan=plan)) == [("warning", 2)]
+
+
+def test_a_slow_clock_is_a_warning() -> None:
+    assert said("cpu-frequency", machines(clocksource=("tsc", "hpet"))) == [("warning", 1)]
+
+
+def test_another_load_generator_on_a_host_is_named() -> None:
+    (only,) = found("other-load", machines(cpus=2, running=([], [{"name": "dd", "pid": 7}])))
+    assert only.message == "other load generators were already running: h2 (dd)"
+
+
+def test_a_server_whose_processes_use_all_that_the_hypervisor_leaves_is_named() -> None:
+    at = with_server(group_OSD_procs=1.0, group_OSD_cpu=78.0, cpu_busy=50.0, cpu_steal=10.0)
+    told = "server CPU: s1: OSD uses 78 % of a core in its one process, all that the hypervisor leaves it"
+    assert limit(at) == ("server-cpu", told)
+
+
+@pytest.mark.parametrize(
+    ("facts", "severity"),
+    [
+        ({"fio_package": "fio", "fio_packaged": "as packaged"}, None),
+        ({"fio_package": "fio", "fio_packaged": "changed"}, "warning"),
+    ],
+)
+def test_a_program_that_differs_from_its_package_is_told(facts: dict[str, str], severity: str | None) -> None:
+    assert [each.severity for each in found("changed-program", looked(facts))] == ([severity] if severity else [])
+
+
+def test_a_program_that_no_package_owns_is_not_judged() -> None:
+    with pytest.raises(UnknownError):
+        found("changed-program", looked({"fio_version": "fio-3.35"}))

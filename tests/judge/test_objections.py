@@ -1,0 +1,150 @@
+"""Objections to a result are answered by findings, checks that ran, and what the record leaves open."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.record.test_timing import host_run
+from tests.samples.events import DATA, closed, run_of
+from tui.judge.catalogue import BY_ID
+from tui.judge.check import Moot
+from tui.library.build import build_record
+from tui.model.event import HostFactsCollected
+from tui.model.record import AttestationRecord, ClockRecord, Finding, RunRecord
+from tui.text.line import plain_lines
+from tui.view.objection_catalogue import OBJECTIONS, objections_to
+from tui.view.objections import ObjectionAnswer, objection_lines
+from tui.view.run_summary import summary_text
+
+MIX = build_record(DATA / "mix")
+
+
+def record(**changes: object) -> RunRecord:
+    return MIX.model_copy(deep=True, update=changes)
+
+
+def against(run: RunRecord, name: str) -> ObjectionAnswer:
+    return next(answer for answer in objections_to(run) if answer.objection.id == name)
+
+
+def text_of(run: RunRecord, width: int = 100) -> str:
+    return "\n".join(plain_lines(objection_lines(objections_to(run), width, judged=run.checks is not None)))
+
+
+def test_every_check_bears_on_some_objection_and_no_other_is_named() -> None:
+    named = {check for objection in OBJECTIONS for check in objection.checks}
+    assert named == set(BY_ID)
+    assert all(set(objection.decisive) <= set(objection.checks) for objection in OBJECTIONS)
+    assert len({objection.id for objection in OBJECTIONS}) == len(OBJECTIONS)
+
+
+@pytest.mark.parametrize(
+    ("severity", "standing"),
+    [("error", "stands"), ("warning", "partly-stands"), ("info", "partly-stands"), (None, "refuted")],
+)
+def test_an_objection_stands_by_the_findings_about_it(severity: str | None, standing: str) -> None:
+    found = (
+        [Finding.model_validate({"id": "reducible-data", "severity": severity, "message": "zeros"})] if severity else []
+    )
+    answer = against(record(findings=found, checks=["reducible-data"], checks_not_made={}), "compressible")
+    assert answer.standing == standing
+    assert ("zeros" in {each.text for each in answer.evidence}) == bool(severity)
+
+
+def test_what_was_not_looked_at_is_not_known_and_the_reason_is_told() -> None:
+    not_made = {"storage-traffic": "there is no telemetry"}
+    answer = against(record(findings=[], checks=["direct-io", "working-set"], checks_not_made=not_made), "cache")
+    assert answer.standing == "unknown"
+    assert "not checked: there is no telemetry" in {
+        each.text for each in answer.evidence if each.check == "storage-traffic"
+    }
+
+
+def test_a_check_that_has_nothing_to_be_about_leaves_nothing_open() -> None:
+    run = record(
+        findings=[],
+        checks=["slat"],
+        checks_not_made={"offered-rate": str(Moot.RATE), "reducible-data": str(Moot.WRITES)},
+    )
+    assert against(run, "compressible").standing == "n/a"
+    assert "offered-rate" in {each.check for each in against(run, "waiting").evidence if each.weight == "n/a"}
+
+
+def test_the_same_ios_are_counted_as_stand_behind_the_percentiles() -> None:
+    run = record()
+    result = run.steps[0].results.aggregate["read"]
+    assert result.clat is not None
+    result.ios = result.clat.n + 5  # that failed: no latency was taken of these
+    assert f"read: {result.clat.n:,} I/Os counted" in {each.text for each in against(run, "short").evidence}
+
+
+def test_percentiles_are_made_again_from_the_histograms_of_the_hosts() -> None:
+    answer = against(record(), "averaged")
+    assert answer.standing == "refuted"
+    assert any("recomputed here from the histograms of 2 hosts" in each.text for each in answer.evidence)
+    wrong = record()
+    latency = wrong.steps[0].results.aggregate["read"].clat
+    assert latency is not None
+    latency.percentiles_ns["99"] *= 2
+    assert against(wrong, "averaged").standing == "stands"
+    for result in wrong.steps[0].results.per_host.values():
+        assert result["read"].clat is not None
+        result["read"].clat.histogram = None
+    assert against(wrong, "averaged").standing == "unknown"
+
+
+def test_what_a_person_attested_counts_as_it_was_answered() -> None:
+    for answer, standing in (("yes", "refuted"), ("no", "partly-stands"), ("unknown", "unknown")):
+        said = AttestationRecord(id="caches", question="Are caches off?", answer=answer)
+        run = record(findings=[], checks=["no-flush"], checks_not_made={}, attested=[said])
+        assert against(run, "durable").standing == standing
+
+
+@pytest.mark.parametrize(("method", "told"), [("exchange", True), ("samples", False)])
+def test_an_offset_is_told_of_clocks_that_were_compared(method: str, told: bool) -> None:
+    run = record()
+    run.hosts[0].clock = ClockRecord(offset_s=0.002, uncertainty_s=0.001, method=method)
+    for host in run.hosts[1:]:
+        host.clock = None
+    assert any("largest offset" in each.text for each in against(run, "clocks").evidence) is told
+
+
+def test_hosts_with_start_skew_make_the_objection_stand(tmp_path: Path) -> None:
+    events = [*host_run("h1", 10.0, 40.0), *host_run("h2", 15.0, 45.0), closed(46.0)]
+    text = text_of(build_record(run_of(tmp_path, ["h1", "h2"], events)))
+    assert re.search(r'^✗ "The hosts did not start together" +stands$', text, re.MULTILINE)
+    assert "✗ start-skew  started 5.00 s apart" in text and "start skew 5.000 s" in text
+    assert text.index('✗ "') < text.index('! "') < text.index('? "') < text.index('✓ "')
+
+
+def test_names_of_one_machine_are_a_fact_of_the_hosts_and_no_finding(tmp_path: Path) -> None:
+    facts = {"boot_id": "b1", "hostname": "box"}
+    seen = [HostFactsCollected(t=1.0, host=host, facts=dict(facts)) for host in ("h1", "h2")]
+    events = [*seen, *host_run("h1", 10.0, 40.0), *host_run("h2", 10.0, 40.0), closed(42.0)]
+    run = build_record(run_of(tmp_path, ["h1", "h2"], events))
+    said = [each for each in against(run, "alike").evidence if "one machine" in each.text]
+    assert [each.weight for each in said] == ["fact"]
+    assert not any("machine" in finding.message for finding in run.findings)
+    assert "machine: h1, h2 are one machine" in summary_text(run)
+
+
+def test_what_cannot_be_said_against_a_run_is_one_line(tmp_path: Path) -> None:
+    text = text_of(build_record(run_of(tmp_path, ["h1"], [*host_run("h1", 10.0, 40.0), closed(42.0)])))
+    flat = " ".join(text.split())
+    assert 'n/a, there was one host: "The hosts did not start together", "One host lagged"' in flat
+
+
+def test_an_older_record_says_that_no_check_is_recorded_and_a_failed_run_that_there_is_nothing() -> None:
+    old = record(findings=[], checks=None, checks_not_made=None)
+    assert "The record lists no checks" in text_of(old) and 'no data about "' in text_of(old)
+    nothing = record()
+    nothing.steps = []
+    assert text_of(nothing) == "nothing was measured: no figure to object to"
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_no_line_is_wider_than_asked_for(width: int) -> None:
+    assert max(map(len, text_of(record(), width).splitlines())) <= width

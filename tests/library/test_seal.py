@@ -1,0 +1,167 @@
+"""The seal of a run: what was changed after its end is named, by whomever, unless they have the key."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.library.test_verify import RAW, WHOLE
+from tui.analysis.setup import differences
+from tui.cli.main import main
+from tui.library.additions import keep_note
+from tui.library.build import write_record
+from tui.library.load import load_record
+from tui.library.runs import list_directory
+from tui.library.seal import broken, seal
+from tui.library.verify import verify_run
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    return tmp_path / "home" / "seal_key"
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path, key: Path) -> Path:
+    """A run that was sealed at its end."""
+    place = tmp_path / "home" / "runs" / "20261122T121716Z-demo-quick-f5fa"
+    shutil.copytree(WHOLE, place)
+    write_record(place)
+    seal(place, key)
+    return place
+
+
+def test_a_run_that_nobody_touched_is_as_it_was_sealed(run_dir: Path, key: Path) -> None:
+    who, differs = broken(run_dir, key)
+    assert differs == [] and who.startswith("SHA256:") and who.endswith(" of this machine")
+
+
+def test_the_key_is_for_its_owner_alone_and_made_once(run_dir: Path, key: Path) -> None:
+    first = key.read_bytes()
+    seal(run_dir, key)
+    assert key.read_bytes() == first and stat.S_IMODE(key.stat().st_mode) == 0o600
+
+
+def test_a_seal_of_another_machine_is_told_as_such(run_dir: Path, tmp_path: Path) -> None:
+    seal(run_dir, tmp_path / "other" / "seal_key")
+    who, differs = broken(run_dir, tmp_path / "home" / "seal_key")
+    assert differs == [] and who.endswith("not one of this machine")
+
+
+def test_a_note_leaves_the_seal_whole(run_dir: Path, key: Path) -> None:
+    keep_note(run_dir, "measured after the firmware update")
+    assert broken(run_dir, key)[1] == []
+    assert verify_run(run_dir, key).exit_code == 0
+
+
+def changed_raw(run_dir: Path) -> None:
+    text = gzip.decompress((run_dir / RAW).read_bytes())
+    (run_dir / RAW).write_bytes(gzip.compress(text.replace(b'"iops" : 1', b'"iops" : 2')))
+
+
+def changed_journal(run_dir: Path) -> None:
+    path = run_dir / "journal.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"ios":1', b'"ios":2', 1))
+
+
+def shorter_journal(run_dir: Path) -> None:
+    path = run_dir / "journal.jsonl"
+    path.write_bytes(path.read_bytes()[:-10])
+
+
+def changed_plan(run_dir: Path) -> None:
+    plan = json.loads((run_dir / "plan.json").read_text())
+    plan["note"] = "another"
+    (run_dir / "plan.json").write_text(json.dumps(plan))
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (changed_raw, RAW),
+        (changed_journal, "journal.jsonl"),
+        (shorter_journal, "journal.jsonl"),
+        (changed_plan, "plan.json"),
+        (lambda run_dir: (run_dir / RAW).unlink(), RAW),
+        (lambda run_dir: (run_dir / "raw" / "more.gz").write_bytes(b""), "raw/more.gz"),
+    ],
+    ids=["raw", "journal", "shorter-journal", "plan", "missing", "added"],
+)
+def test_what_was_changed_is_named_though_the_record_was_made_to_fit(
+    run_dir: Path, key: Path, change: Callable[[Path], object], name: str
+) -> None:
+    change(run_dir)
+    assert broken(run_dir, key)[1] == [f"{name}: is not what was sealed"]
+    assert verify_run(run_dir, key).exit_code == 1
+
+
+@pytest.mark.parametrize("field", ["journal_sha256", "run_id", "journal_bytes", "key"])
+def test_a_seal_that_was_changed_is_none(run_dir: Path, field: str, tmp_path: Path) -> None:
+    path = run_dir / "seal.json"
+    found = json.loads(path.read_text())
+    other = tmp_path / "other" / "seal_key"
+    seal(run_dir, other)
+    changes = {
+        "journal_sha256": "0" * 64,
+        "run_id": "x",
+        "journal_bytes": 1,
+        "key": json.loads(path.read_text())["key"],
+    }
+    path.write_text(json.dumps(found | {field: changes[field]}))
+    assert broken(run_dir) == ("", ["seal.json: its signature is not of its content"])
+
+
+def test_the_verb_says_who_sealed_it(
+    run_dir: Path, key: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BENCHTUI_HOME", str(key.parent))
+    assert main(["runs", "verify", run_dir.name]) == 0
+    assert f"by {broken(run_dir, key)[0]}" in capsys.readouterr().out
+
+
+def test_a_verdict_that_was_changed_is_never_shown_as_if_it_were_the_runs_own(
+    run_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not load_record(run_dir).judged_since
+    path = run_dir / "run.json"
+    record = json.loads(path.read_text())
+    assert record["findings"]
+    path.write_text(json.dumps(record | {"findings": []}))
+    changed = load_record(run_dir)
+    assert changed.judged_since
+    assert main(["runs", "show", str(run_dir)]) == 0
+    assert "NOT the verdict that was sealed" in " ".join(capsys.readouterr().out.split())
+    write_record(run_dir)
+    assert not load_record(run_dir).judged_since, "derived again it is the one that was sealed"
+
+
+def test_lists_and_comparisons_mark_a_verdict_that_was_changed(run_dir: Path) -> None:
+    def marks() -> tuple[bool, bool]:
+        (listed,), record = (
+            list_directory(run_dir.parent, [run_dir.name], run_dir.parent / "index"),
+            load_record(run_dir),
+        )
+        told = [each.text for each in differences([record], [record]) if "sealed" in each.text]
+        assert listed.judged.startswith("NOT SEALED:") == listed.judged_since
+        return listed.judged_since, bool(told)
+
+    assert marks() == (False, False)
+    path = run_dir / "run.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps(record | {"verdict": "valid", "findings": []}))
+    assert marks() == (True, True)
+    assert marks() == (True, True), "also from the kept summary"
+    write_record(run_dir)
+    assert marks() == (False, False)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]"])
+def test_a_seal_that_cannot_be_read_vouches_for_no_verdict(run_dir: Path, text: str) -> None:
+    (run_dir / "seal.json").write_text(text)
+    assert load_record(run_dir).judged_since
